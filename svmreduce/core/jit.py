@@ -1,0 +1,76 @@
+"""One way to compile, one way to use several cores.
+
+Numba's disk cache does not notice an edit in *another* file, so a changed helper would keep its old
+values through a cached caller. The cache folder is therefore named by a hash of every file in core.
+
+Loops run on plain threads that call ``nogil`` functions: threads sleep when idle (OpenMP's spin), the
+count is exactly what was asked for, and nothing breaks when two callers work at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from pathlib import Path
+
+import numba
+from numba.core import config
+
+
+def cache_home() -> Path:
+    """Where compiled code and parsed files are kept: ``SVMREDUCE_CACHE``, else the user's cache folder."""
+    given = os.environ.get("SVMREDUCE_CACHE")
+    if given:
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "svmreduce"
+
+
+def _source_hash() -> str:
+    digest = hashlib.sha256(numba.__version__.encode())
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+_CACHE_DIR = str(cache_home() / f"numba-{_source_hash()}")
+
+
+def njit(*, fastmath: bool | set = False, **options):
+    """``numba.njit`` with our disk cache and without the GIL."""
+
+    def decorate(function):
+        # numba reads its cache folder at decoration; put it back so that other packages keep theirs
+        before, config.CACHE_DIR = config.CACHE_DIR, _CACHE_DIR
+        try:
+            return numba.njit(cache=True, nogil=True, fastmath=fastmath, **options)(function)
+        finally:
+            config.CACHE_DIR = before
+
+    return decorate
+
+
+def available_threads() -> int:
+    """The cores this process may use, or ``SVMREDUCE_THREADS``."""
+    given = os.environ.get("SVMREDUCE_THREADS")
+    if given and given.isdigit() and int(given) > 0:
+        return int(given)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def resolve_threads(threads: int | None) -> int:
+    return available_threads() if threads is None or threads <= 0 else int(threads)
+
+
+@lru_cache(maxsize=None)
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="svmreduce")
+
+
+def in_threads(work: Callable[[int], object], jobs: int, threads: int) -> list:
+    """``[work(0), …, work(jobs-1)]``, on that many threads; the first error stops the rest."""
+    if threads <= 1 or jobs <= 1:
+        return [work(job) for job in range(jobs)]
+    return list(_pool(threads).map(work, range(jobs)))

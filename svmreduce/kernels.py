@@ -1,0 +1,61 @@
+"""Kernels by name, with the parameter names and meanings of LIBSVM."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from svmreduce.errors import InputError
+from svmreduce.registry import nearest_name_error
+
+# The integer is what crosses into core (and LIBSVM's -t): only integers and floats keep numba's
+# disk cache alive, function arguments do not.
+KERNEL_CODES = {"linear": 0, "poly": 1, "rbf": 2, "sigmoid": 3}
+POSITIVE_DEFINITE = {"linear", "poly", "rbf"}  # poly: with coef0 >= 0
+
+
+@dataclass(frozen=True)
+class KernelSpec:
+    """A kernel k(x, z) with its numbers.
+
+    linear   x·z
+    poly     (gamma·x·z + coef0)^degree
+    rbf      exp(-gamma·||x-z||²)
+    sigmoid  tanh(gamma·x·z + coef0)
+    """
+
+    name: str = "rbf"
+    gamma: float = 1.0
+    coef0: float = 0.0
+    degree: int = 3
+
+    def __post_init__(self):
+        if self.name not in KERNEL_CODES:
+            raise nearest_name_error("kernel", self.name, KERNEL_CODES)
+        if self.name != "linear" and not (np.isfinite(self.gamma) and self.gamma > 0):
+            raise InputError(f"gamma must be a positive number, got {self.gamma}")
+        if not np.isfinite(self.coef0):
+            raise InputError(f"coef0 must be a finite number, got {self.coef0}")
+        if self.degree != int(self.degree) or self.degree < 0:
+            raise InputError(f"degree must be a whole number >= 0, got {self.degree}")
+
+    @property
+    def code(self) -> int:
+        return KERNEL_CODES[self.name]
+
+
+def resolve_gamma(gamma: float | str, X) -> float:
+    """A number as given, or scikit-learn's words: ``auto`` = 1/features, ``scale`` = 1/(features·variance)."""
+    if not isinstance(gamma, str):
+        return float(gamma)
+    if gamma == "auto":
+        return 1.0 / X.shape[1]
+    if gamma == "scale":
+        if sparse.issparse(X):
+            variance = X.multiply(X).mean() - X.mean() ** 2
+        else:
+            variance = X.var()
+        return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+    raise InputError(f"gamma must be a positive number, 'auto' or 'scale', got {gamma!r}")

@@ -1,0 +1,54 @@
+"""The few shapes of data that travel through the whole package."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import sparse
+
+Matrix = np.ndarray | sparse.csr_matrix
+"""Rows are samples: C-contiguous float64, or CSR with float64 values and sorted indices."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Rows with targets, and where they came from."""
+
+    X: Matrix
+    y: np.ndarray
+    name: str = ""
+    task: str = "classification"  # or "regression"
+    sha256: str | None = None
+
+    @property
+    def n_rows(self) -> int:
+        return self.X.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        return self.X.shape[1]
+
+    @property
+    def classes(self) -> np.ndarray:
+        return np.unique(self.y)
+
+
+@dataclass(frozen=True)
+class Split:
+    """Training and test rows of one fold; nothing of the test part may be learned from."""
+
+    train: Dataset
+    test: Dataset
+    fold: int = 0
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """Fewer rows that stand for many: ``sample_weight[k]`` rows each, weights adding up to all rows."""
+
+    X: Matrix
+    y: np.ndarray
+    sample_weight: np.ndarray
+    indices: np.ndarray
+    info: dict = field(default_factory=dict)
