@@ -69,6 +69,10 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="svmreduce")
 
 
+if hasattr(os, "register_at_fork"):  # a forked child has the pool's memory but not its threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
 def in_threads(work: Callable[[int], object], jobs: int, threads: int) -> list:
     """``[work(0), …, work(jobs-1)]``, on that many threads; the first error stops the rest."""
     if threads <= 1 or jobs <= 1:

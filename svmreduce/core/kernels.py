@@ -1,0 +1,437 @@
+"""Kernel values, in tiles.
+
+The only place that evaluates a kernel. A *tile* is a block of left rows against a few hundred right
+rows held transposed and dense, so that the innermost loop runs along right rows and becomes vector
+instructions. Three ways fill a tile, chosen once per matrix:
+
+- differences: dense rows with few features; squared distances without cancellation,
+- product: dense rows with many features; one BLAS call,
+- scatter: sparse left rows; work is proportional to their non-zeros.
+
+Everything exists in float32 (twice as fast; the solvers' choice) and float64 (prediction).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic, overload, register_jitable
+from scipy import sparse
+from threadpoolctl import ThreadpoolController
+
+from svmreduce.core.jit import in_threads, njit, resolve_threads
+
+LINEAR, POLY, RBF, SIGMOID = 0, 1, 2, 3  # the codes of svmreduce.kernels and of LIBSVM's -t
+DIFFERENCES, PRODUCT, SCATTER = 0, 1, 2
+FEW_FEATURES = 16  # up to here differences beat a BLAS call
+TILE = 512  # right rows in a tile
+LEFT = 64  # left rows in a tile
+SCATTER_TILE_BYTES = 1 << 22  # a sparse tile is densified: keep it near the cache
+VECTOR = {"contract", "nsz", "reassoc", "nnan", "ninf"}  # inputs are known to be finite here
+
+
+# ---------------------------------------------------------------- exponential, as vector instructions
+
+
+@intrinsic
+def _bits_as_float32(typing, bits):
+    return types.float32(types.int32), lambda _, builder, __, args: builder.bitcast(args[0], ir.FloatType())
+
+
+@intrinsic
+def _bits_as_float64(typing, bits):
+    return types.float64(types.int64), lambda _, builder, __, args: builder.bitcast(args[0], ir.DoubleType())
+
+
+@register_jitable(inline="always")
+def _exp32(x):
+    """exp(x) for x <= 0, within 2 ulp of absolute size one. A scalar libm call would not vectorise."""
+    t = max(x, np.float32(-87.0)) * np.float32(1.4426950408889634)
+    n = np.floor(t + np.float32(0.5))
+    f = t - n  # 2^f on [-1/2, 1/2]
+    p = np.float32(1.5403530e-4)
+    p = p * f + np.float32(1.3333558e-3)
+    p = p * f + np.float32(9.6181291e-3)
+    p = p * f + np.float32(5.5504109e-2)
+    p = p * f + np.float32(2.4022651e-1)
+    p = p * f + np.float32(6.9314718e-1)
+    p = p * f + np.float32(1.0)
+    return p * _bits_as_float32((np.int32(n) + np.int32(127)) << np.int32(23))
+
+
+@register_jitable(inline="always")
+def _exp64(x):
+    """exp(x) for x <= 0: ln 2 in two parts, then the Taylor series to degree 13."""
+    x = max(x, -700.0)
+    n = np.floor(x * 1.4426950408889634 + 0.5)
+    f = (x - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10
+    p = 1.6059043836821613e-10
+    p = p * f + 2.08767569878681e-09
+    p = p * f + 2.505210838544172e-08
+    p = p * f + 2.755731922398589e-07
+    p = p * f + 2.7557319223985893e-06
+    p = p * f + 2.48015873015873e-05
+    p = p * f + 1.984126984126984e-04
+    p = p * f + 1.388888888888889e-03
+    p = p * f + 8.333333333333333e-03
+    p = p * f + 4.1666666666666664e-02
+    p = p * f + 1.6666666666666666e-01
+    p = p * f + 0.5
+    p = p * f + 1.0
+    p = p * f + 1.0
+    return p * _bits_as_float64((np.int64(np.int32(n)) + np.int64(1023)) << np.int64(52))
+
+
+def _exp(x):
+    raise TypeError("compiled code only")
+
+
+@overload(_exp, inline="always")
+def _exp_overload(x):
+    return (lambda x: _exp32(x)) if x == types.float32 else (lambda x: _exp64(x))
+
+
+# ---------------------------------------------------------------- one tile
+
+
+@njit(fastmath=VECTOR)
+def _differences(X, rows, T, A):
+    """A[i, j] = ||x_i - t_j||², four features at a time."""
+    d, b = T.shape
+    whole = d // 4 * 4
+    for i in range(rows.size):
+        x = X[rows[i]]
+        a = A[i]
+        for j in range(b):
+            a[j] = 0
+        for f in range(0, whole, 4):
+            x0, x1, x2, x3 = x[f], x[f + 1], x[f + 2], x[f + 3]
+            t0, t1, t2, t3 = T[f], T[f + 1], T[f + 2], T[f + 3]
+            for j in range(b):
+                u0, u1, u2, u3 = x0 - t0[j], x1 - t1[j], x2 - t2[j], x3 - t3[j]
+                a[j] += (u0 * u0 + u1 * u1) + (u2 * u2 + u3 * u3)
+        for f in range(whole, d):
+            x0, t0 = x[f], T[f]
+            for j in range(b):
+                u0 = x0 - t0[j]
+                a[j] += u0 * u0
+
+
+@njit(fastmath=VECTOR)
+def _scatter(data, indices, indptr, rows, slot, T, A):
+    """A[i, j] = x_i · t_j for sparse x_i; ``slot`` says where a feature lies in the tile, or -1."""
+    b = T.shape[1]
+    for i in range(rows.size):
+        a = A[i]
+        for j in range(b):
+            a[j] = 0
+        p, end = indptr[rows[i]], indptr[rows[i] + 1]
+        while p < end:
+            # gather up to four features that the tile knows, then one pass over the tile
+            x0 = x1 = x2 = x3 = data[0] * 0
+            s0 = s1 = s2 = s3 = 0
+            found = 0
+            while p < end and found < 4:
+                s = slot[indices[p]]
+                if s >= 0:
+                    if found == 0:
+                        x0, s0 = data[p], s
+                    elif found == 1:
+                        x1, s1 = data[p], s
+                    elif found == 2:
+                        x2, s2 = data[p], s
+                    else:
+                        x3, s3 = data[p], s
+                    found += 1
+                p += 1
+            if found == 0:
+                break
+            t0, t1, t2, t3 = T[s0], T[s1], T[s2], T[s3]
+            for j in range(b):
+                a[j] += (x0 * t0[j] + x1 * t1[j]) + (x2 * t2[j] + x3 * t3[j])
+
+
+@njit(fastmath=VECTOR)
+def _finish(code, gamma, coef0, degree, have_distances, left_norm, right_norm, A):
+    """Turn dot products (or squared distances) into kernel values, in place."""
+    n, b = A.shape
+    zero = A.dtype.type(0)
+    two = A.dtype.type(2)
+    one = A.dtype.type(1)
+    g = A.dtype.type(gamma)
+    c = A.dtype.type(coef0)
+    for i in range(n):
+        a = A[i]
+        if code == RBF:
+            if have_distances:
+                for j in range(b):
+                    a[j] = _exp(-g * a[j])
+            else:
+                norm = left_norm[i]
+                for j in range(b):
+                    a[j] = _exp(min(zero, g * (two * a[j] - norm - right_norm[j])))
+        elif code == POLY:
+            for j in range(b):
+                base = g * a[j] + c
+                power = one
+                for _ in range(degree):
+                    power *= base
+                a[j] = power
+        elif code == SIGMOID:
+            for j in range(b):
+                u = g * a[j] + c
+                e = _exp(-two * abs(u))
+                t = (one - e) / (one + e)
+                a[j] = t if u >= zero else -t
+
+
+@njit()
+def _dense_tile(X, rows):
+    T = np.empty((X.shape[1], rows.size), X.dtype)
+    for j in range(rows.size):
+        for f in range(X.shape[1]):
+            T[f, j] = X[rows[j], f]
+    return T
+
+
+@njit()
+def _sparse_tile(data, indices, indptr, rows, slot):
+    """Densify these rows over the features they use; ``slot`` (all -1 before) is filled."""
+    used = 0
+    for j in range(rows.size):
+        for p in range(indptr[rows[j]], indptr[rows[j] + 1]):
+            if slot[indices[p]] < 0:
+                slot[indices[p]] = used
+                used += 1
+    T = np.zeros((used, rows.size), data.dtype)
+    for j in range(rows.size):
+        for p in range(indptr[rows[j]], indptr[rows[j] + 1]):
+            T[slot[indices[p]], j] = data[p]
+    return T
+
+
+@njit()
+def _clear_slots(indices, indptr, rows, slot):
+    for j in range(rows.size):
+        for p in range(indptr[rows[j]], indptr[rows[j] + 1]):
+            slot[indices[p]] = -1
+
+
+@njit()
+def _fill(mode, code, gamma, coef0, degree, left, rows, T, right_norm, slot, A):
+    """Kernel values of these left rows against one right tile."""
+    X, data, indices, indptr, norm = left
+    if mode == DIFFERENCES:
+        _differences(X, rows, T, A)
+    elif mode == PRODUCT:
+        gathered = np.empty((rows.size, X.shape[1]), X.dtype)
+        for i in range(rows.size):
+            gathered[i] = X[rows[i]]
+        np.dot(gathered, T, A)
+    else:
+        _scatter(data, indices, indptr, rows, slot, T, A)
+    _finish(code, gamma, coef0, degree, mode == DIFFERENCES, norm[rows], right_norm, A)
+
+
+@njit()
+def _tile_of(mode, right, rows, slot):
+    X, data, indices, indptr, _ = right
+    if mode == SCATTER:
+        return _sparse_tile(data, indices, indptr, rows, slot)
+    return _dense_tile(X, rows)
+
+
+# ---------------------------------------------------------------- loops over tiles
+
+
+@njit()
+def _block_part(mode, code, gamma, coef0, degree, left, left_rows, right, right_rows, tile, slot, out):
+    """out[i, j] = k(left_rows[i], right_rows[j])."""
+    for j0 in range(0, right_rows.size, tile):
+        columns = right_rows[j0 : j0 + tile]
+        T = _tile_of(mode, right, columns, slot)
+        room = np.empty(LEFT * columns.size, T.dtype)
+        for i0 in range(0, left_rows.size, LEFT):
+            rows = left_rows[i0 : i0 + LEFT]
+            A = room[: rows.size * columns.size].reshape((rows.size, columns.size))
+            _fill(mode, code, gamma, coef0, degree, left, rows, T, right[4][columns], slot, A)
+            for i in range(rows.size):
+                out[i0 + i, j0 : j0 + columns.size] = A[i]
+        if mode == SCATTER:
+            _clear_slots(right[2], right[3], columns, slot)
+
+
+@njit(fastmath=VECTOR)
+def _weighted_sums(A, coef, sums):
+    """sums[i] += Σ_j A[i, j]·coef[j], in double whatever A is."""
+    for i in range(A.shape[0]):
+        a = A[i]
+        s = 0.0
+        for j in range(coef.size):
+            s += np.float64(a[j]) * coef[j]
+        sums[i] += s
+
+
+@njit()
+def _product_part(mode, code, gamma, coef0, degree, left, left_rows, right, right_rows, coef, tile, slot, out):
+    """out[i, :] += Σ_j k(left_rows[i], right_rows[j])·coef[:, j]."""
+    for j0 in range(0, right_rows.size, tile):
+        columns = right_rows[j0 : j0 + tile]
+        T = _tile_of(mode, right, columns, slot)
+        room = np.empty(LEFT * columns.size, T.dtype)
+        for i0 in range(0, left_rows.size, LEFT):
+            rows = left_rows[i0 : i0 + LEFT]
+            A = room[: rows.size * columns.size].reshape((rows.size, columns.size))
+            _fill(mode, code, gamma, coef0, degree, left, rows, T, right[4][columns], slot, A)
+            for k in range(coef.shape[0]):
+                _weighted_sums(A, coef[k, j0 : j0 + columns.size], out[k, i0 : i0 + rows.size])
+        if mode == SCATTER:
+            _clear_slots(right[2], right[3], columns, slot)
+
+
+@njit()
+def _squared_norms(data, indptr):
+    norm = np.zeros(indptr.size - 1)
+    for i in range(norm.size):
+        for p in range(indptr[i], indptr[i + 1]):
+            norm[i] += data[p] * data[p]
+    return norm
+
+
+@njit()
+def _diagonal(code, gamma, coef0, degree, norm):
+    if code == RBF:
+        return np.ones(norm.size)
+    out = norm.astype(np.float64)
+    if code == POLY:
+        out = (gamma * out + coef0) ** degree
+    elif code == SIGMOID:
+        out = np.tanh(gamma * out + coef0)
+    return out
+
+
+_blas: ThreadpoolController | None = None
+
+
+def _single_threaded_blas():
+    """Our own threads call BLAS: it must not start more of its own."""
+    global _blas
+    if _blas is None:
+        _blas = ThreadpoolController()
+    return _blas.limit(limits=1, user_api="blas")
+
+
+class KernelRows:
+    """Rows made ready for kernel evaluation in one precision.
+
+    For rbf kernels dense rows are centred first (distances do not change), which is what keeps the
+    product form's cancellation harmless in float32.
+
+    Parameters
+    ----------
+    kernel : KernelSpec
+    X : ndarray or csr_matrix of shape (n, d)
+    dtype : float32 or float64
+    like : KernelRows, optional
+        Rows these are to be evaluated against: same centre, same way to fill tiles.
+    """
+
+    def __init__(self, kernel, X, dtype=np.float32, like: KernelRows | None = None):
+        self.kernel = kernel
+        self.n, self.d = X.shape
+        self.dtype = np.dtype(dtype)
+        self.centre = None
+        if sparse.issparse(X):
+            self.mode = SCATTER
+            data = np.ascontiguousarray(X.data, self.dtype)
+            indices, indptr = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int64, copy=False)
+            dense = np.empty((0, 0), self.dtype)
+            norm = _squared_norms(X.data, indptr).astype(self.dtype)
+            mean_entries = X.nnz / max(1, self.n)
+            width = SCATTER_TILE_BYTES / (self.dtype.itemsize * max(1.0, min(self.d, 32 * mean_entries)))
+            self.tile = int(min(TILE, max(64, width // 64 * 64)))
+        else:
+            few = kernel.code == RBF and self.d <= FEW_FEATURES
+            self.mode = DIFFERENCES if few else PRODUCT
+            self.centre = np.zeros(self.d) if kernel.code != RBF else (X.mean(axis=0) if like is None else like.centre)
+            dense = np.empty((self.n, self.d), self.dtype)
+            norm = np.empty(self.n, self.dtype)
+            for i0 in range(0, self.n, 4096):
+                part = X[i0 : i0 + 4096] - self.centre
+                dense[i0 : i0 + 4096] = part
+                norm[i0 : i0 + 4096] = np.einsum("ij,ij->i", part, part)
+            data, indices, indptr = np.empty(0, self.dtype), np.empty(0, np.int32), np.empty(0, np.int64)
+            self.tile = TILE
+        self.arrays = (dense, data, indices, indptr, norm)
+
+    def _parameters(self):
+        k = self.kernel
+        return self.mode, k.code, float(k.gamma), float(k.coef0), int(k.degree)
+
+    def _slot(self):
+        return np.full(self.d if self.mode == SCATTER else 0, -1, np.int32)
+
+    def diagonal(self):
+        """k(x, x) of every row, in double."""
+        k = self.kernel
+        return _diagonal(k.code, float(k.gamma), float(k.coef0), int(k.degree), self.arrays[4])
+
+    def block(self, rows, right, columns, out, threads=1):
+        """out[i, j] = k(row i, column j) for these rows of self and columns of ``right``."""
+        pieces = np.array_split(np.arange(rows.size), _pieces(rows.size, threads))
+
+        def work(p):
+            part = pieces[p]
+            if part.size:
+                low, high = part[0], part[-1] + 1
+                _block_part(*self._parameters(), self.arrays, rows[low:high], right.arrays, columns,
+                            self.tile, self._slot(), out[low:high])  # fmt: skip
+
+        with _single_threaded_blas():
+            in_threads(work, len(pieces), threads)
+
+    def add_products(self, rows, right, columns, coef, out, threads=1):
+        """out[k, i] += Σ_j k(row i, column j)·coef[k, j]; the result does not depend on ``threads``."""
+        pieces = np.array_split(np.arange(rows.size), _pieces(rows.size, threads))
+
+        def work(p):
+            part = pieces[p]
+            if part.size:
+                low, high = part[0], part[-1] + 1
+                _product_part(*self._parameters(), self.arrays, rows[low:high], right.arrays, columns,
+                              coef, self.tile, self._slot(), out[:, low:high])  # fmt: skip
+
+        with _single_threaded_blas():
+            in_threads(work, len(pieces), threads)
+
+
+def _pieces(rows: int, threads: int) -> int:
+    """A few pieces per thread even out unequal speed; one thread needs no pieces."""
+    return 1 if threads == 1 else max(1, min(4 * threads, math.ceil(rows / LEFT)))
+
+
+def _pair(kernel, X, Z, dtype):
+    if sparse.issparse(X) != sparse.issparse(Z):
+        X, Z = sparse.csr_matrix(X), sparse.csr_matrix(Z)
+    right = KernelRows(kernel, Z, dtype)
+    return KernelRows(kernel, X, dtype, like=right), right
+
+
+def kernel_matrix(kernel, X, Z, dtype=np.float64, threads=None):
+    """All kernel values between the rows of X and those of Z."""
+    left, right = _pair(kernel, X, Z, dtype)
+    out = np.empty((left.n, right.n), dtype)
+    left.block(np.arange(left.n), right, np.arange(right.n), out, resolve_threads(threads))
+    return out
+
+
+def decision_function(kernel, X, vectors, coef, threads=None):
+    """Σ_j k(x, v_j)·coef[j, k] for every row of X: shape (rows, outputs), without intercepts."""
+    left, right = _pair(kernel, X, vectors, np.float64)
+    coef = np.ascontiguousarray(np.asarray(coef, np.float64).T)
+    out = np.zeros((coef.shape[0], left.n))
+    left.add_products(np.arange(left.n), right, np.arange(right.n), coef, out, resolve_threads(threads))
+    return out.T
