@@ -39,13 +39,16 @@ _CACHE_DIR = str(cache_home() / f"numba-{_source_hash()}")
 
 
 def njit(*, fastmath: bool | set = False, **options):
-    """``numba.njit`` with our disk cache and without the GIL."""
+    """``numba.njit`` with our disk cache, without the GIL, and with NumPy's division.
+
+    (Python's division can raise, and a branch that can raise is never vectorised.)
+    """
 
     def decorate(function):
         # numba reads its cache folder at decoration; put it back so that other packages keep theirs
         before, config.CACHE_DIR = config.CACHE_DIR, _CACHE_DIR
         try:
-            return numba.njit(cache=True, nogil=True, fastmath=fastmath, **options)(function)
+            return numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=fastmath, **options)(function)
         finally:
             config.CACHE_DIR = before
 

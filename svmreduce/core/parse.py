@@ -106,7 +106,7 @@ def _nearest_bits(digits, q):
     return (mantissa & ~_HIDDEN_BIT) | (np.uint64(exponent) << _U52)
 
 
-@njit()
+@njit(inline="always")
 def _scan_number(text, pos, values, bits, slot):
     """Read a number at ``pos`` into ``values[slot]``; answer where it ended and how it went."""
     start = pos
@@ -143,7 +143,7 @@ def _scan_number(text, pos, values, bits, slot):
         given = 0
         digit = np.int64(text[pos]) - 48
         while 0 <= digit <= 9:
-            if given < 100_000:  # far beyond any double
+            if given < 10**17:  # more than any file has digits, and no overflow
                 given = given * 10 + digit
             pos += 1
             digit = np.int64(text[pos]) - 48
@@ -151,6 +151,11 @@ def _scan_number(text, pos, values, bits, slot):
             return pos, _NO_NUMBER
         exponent += -given if down else given
 
+    if seen > _MANY_DIGITS:  # zeros in front do not count
+        first = start + (negative or text[start] == 43)
+        while text[first] == 48 or text[first] == 46:
+            seen -= text[first] == 48
+            first += 1
     if seen <= _MANY_DIGITS:
         if mantissa <= _HIDDEN_BIT << _U1 and -22 <= exponent <= 22:
             value = np.float64(mantissa)
@@ -171,11 +176,12 @@ def _scan_number(text, pos, values, bits, slot):
 @njit()
 def count_bytes(text, start, stop, wanted):
     """How often the byte ``wanted`` and the line end occur in a stretch of text."""
+    wanted = np.uint8(wanted)
     found = 0
     lines = 0
-    for pos in range(start, stop):
-        found += text[pos] == wanted
-        lines += text[pos] == 10
+    for byte in text[start:stop]:
+        found += byte == wanted
+        lines += byte == np.uint8(10)
     return found, lines
 
 
@@ -238,7 +244,12 @@ def fill_libsvm(
             if index <= previous or index > max_index:
                 return row, slot, left_over, BAD_ORDER, token, previous
             token = pos + 1
-            pos, state = _scan_number(text, token, values, value_bits, slot)
+            digit = np.int64(text[token]) - 48
+            if 0 <= digit <= 9 and _BYTE_KIND[text[token + 1]] != _OTHER:  # by far the most frequent value
+                values[slot] = digit
+                pos, state = token + 1, _READ
+            else:
+                pos, state = _scan_number(text, token, values, value_bits, slot)
             if state == _NO_NUMBER or _BYTE_KIND[text[pos]] == _OTHER:
                 return row, slot, left_over, BAD_VALUE, token, previous
             left_over += state

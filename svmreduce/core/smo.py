@@ -1,4 +1,21 @@
-"""placeholder docstring replaced below"""
+"""Weighted SMO for large problems: solve on few rows, look at all, take the violators in.
+
+Solves  min ½ βᵀKβ − targetᵀβ,  Σβ = 0, lower ≤ β ≤ upper.  For a C-SVC β = y·α, target = y, and a
+row of weight w has 0 ≤ y·β ≤ C·w.
+
+Three rings of rows, each cheaper per row than the next smaller one:
+
+- the *working set*: all kernel values among its rows are in memory, and pair steps run on it;
+- the *near* rows: after each round on the working set their v = target − Kβ is brought up to date
+  (rows × changed β kernel values, computed in tiles and thrown away), and violators join the working set;
+- the *far* rows: confidently at a bound. Their v is only brought up to date when the near rows are
+  solved; those that then violate become near. At the start most rows are far: the first solution is
+  that of a random sample.
+
+Kernel values are float32. When everything seems solved, v is computed afresh in double for the rows that
+could change the verdict; if rounding has spoilt it, the solver goes on from the corrected values, and
+in the end in double. So the gap it reports is a double-precision one.
+"""
 
 from __future__ import annotations
 
@@ -6,242 +23,201 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from svmreduce.core.jit import njit, resolve_threads
-from svmreduce.core.kernels import VECTOR, KernelRows
+from svmreduce.core.jit import resolve_threads
+from svmreduce.core.kernels import KernelRows
+from svmreduce.core.pair_steps import optimise_block
+from svmreduce.core.working_set import WorkingSet
 
-STRIP = 256
-FAR = 1e300
-TAU = 1e-12
-
-
-@njit(fastmath=VECTOR)
-def _extremes(v, no_up, no_low, n):
-    """Best row to raise and best to lower: (index, value) of the largest v with room up, the smallest with room down."""
-    high, low = -np.inf, np.inf
-    high_at, low_at = 0, 0
-    for s in range(0, n, STRIP):
-        e = min(n, s + STRIP)
-        strip_high, strip_low = -FAR, FAR
-        for t in range(s, e):
-            strip_high = max(strip_high, v[t] - no_up[t])
-            strip_low = min(strip_low, v[t] + no_low[t])
-        if strip_high > high:
-            high, high_at = strip_high, s
-        if strip_low < low:
-            low, low_at = strip_low, s
-    i = _find(v, no_up, -1.0, high, high_at, min(n, high_at + STRIP))
-    return i, high, low
+FIRST_WORKING_SET = 2048
+FIRST_SAMPLE = 8192  # near rows at the start, or one row in eight
+ROUGH = 0.1  # tolerance until the far rows have been seen
+FAR = 0.5  # rows this far on the right side of the margin are far
+FLOAT32_TOL = 1e-4  # below this tolerance kernel values are double from the start
+SAFETY = 0.9  # aim a little below the tolerance
+REPAIRS = 3  # corrections from double before the solver goes on in double
 
 
-@njit(fastmath=VECTOR)
-def _find(v, barred, sign, value, start, end):
-    for t in range(start, end):
-        if v[t] + sign * barred[t] == value:
-            return t
-    return start
-
-
-@njit(fastmath=VECTOR)
-def _partner(row, diagonal, diagonal_i, v, no_low, v_i, gain, n):
-    best, best_at = np.float32(-1), 0
-    top = np.float32(v_i)
-    for s in range(0, n, STRIP):
-        e = min(n, s + STRIP)
-        strip = np.float32(-1)
-        for t in range(s, e):
-            b = np.float32(max(v_i - v[t] - no_low[t], 0.0))
-            a = max(diagonal_i + diagonal[t] - np.float32(2) * row[t], np.float32(TAU))
-            g = b * b / a
-            gain[t - s] = g
-            strip = max(strip, g)
-        if strip > best:
-            best = strip
-            for t in range(e - s):
-                if gain[t] == strip:
-                    best_at = s + t
-                    break
-    return best_at
-
-
-@njit(fastmath=VECTOR)
-def _step_and_extremes(row_i, row_j, step, v, no_up, no_low, n):
-    high, low = -FAR, FAR
-    high_at = 0
-    for s in range(0, n, STRIP):
-        e = min(n, s + STRIP)
-        strip_high, strip_low = -FAR, FAR
-        for t in range(s, e):
-            u = v[t] - step * np.float64(row_i[t] - row_j[t])
-            v[t] = u
-            strip_high = max(strip_high, u - no_up[t])
-            strip_low = min(strip_low, u + no_low[t])
-        if strip_high > high:
-            high, high_at = strip_high, s
-        low = min(low, strip_low)
-    i = _find(v, no_up, -1.0, high, high_at, min(n, high_at + STRIP))
-    return i, high, low
-
-
-@njit()
-def _smo(K, diagonal, beta, v, lower, upper, no_up, no_low, tol, max_iter):
-    """Sequential minimal optimisation on a block whose kernel values are all at hand."""
-    n = beta.size
-    gain = np.empty(STRIP, np.float32)
-    i, high, low = _extremes(v, no_up, no_low, n)
-    iterations = 0
-    while high - low > tol and iterations < max_iter:
-        j = _partner(K[i], diagonal, diagonal[i], v, no_low, high, gain, n)
-        a = np.float64(diagonal[i]) + np.float64(diagonal[j]) - 2.0 * np.float64(K[i, j])
-        step = (v[i] - v[j]) / max(a, TAU)
-        step = min(step, upper[i] - beta[i], beta[j] - lower[j])
-        beta[i] += step
-        beta[j] -= step
-        if upper[i] - beta[i] <= 0.0:
-            beta[i] = upper[i]
-        if beta[j] - lower[j] <= 0.0:
-            beta[j] = lower[j]
-        no_up[i] = 0.0 if beta[i] < upper[i] else FAR
-        no_low[i] = 0.0 if beta[i] > lower[i] else FAR
-        no_up[j] = 0.0 if beta[j] < upper[j] else FAR
-        no_low[j] = 0.0 if beta[j] > lower[j] else FAR
-        iterations += 1
-        i, high, low = _step_and_extremes(K[i], K[j], step, v, no_up, no_low, n)
-    return iterations, high, low
-
-
-@dataclass
+@dataclass(frozen=True)
 class SmoResult:
+    """Solution and certificate of one problem."""
+
     beta: np.ndarray
     intercept: float
-    objective: float
-    gap: float
+    objective: float  # LIBSVM's sign: ½βᵀKβ − targetᵀβ
+    gap: float  # largest violation, as LIBSVM's -e measures it
     n_iter: int
     kernel_evals: int
     converged: bool
-    log: list = None
 
 
-def solve(X, target, lower, upper, kernel, *, tol=1e-3, cache_mb=1024, max_iter=10_000_000, seed=0, threads=None,
-          verbose=False, start=2048, far=0.5, grow=1.0, inner=0.1):
-    import time
-    threads = resolve_threads(threads)
-    n = X.shape[0]
-    rng = np.random.default_rng(seed)
-    rows = KernelRows(kernel, X, np.float32)
-    diag = rows.diagonal().astype(np.float32)
-    beta = np.zeros(n)
-    v = target.astype(np.float64).copy()
-    beta_ref = np.zeros(n)  # the beta that v of far rows knows
-    cap = int(min(n, np.sqrt(cache_mb * 2**20 / 4)))
-    K = np.empty((cap, cap), np.float32)
-    slot_row = np.full(cap, -1, np.int64)
-    w = 0
-    row_slot = np.full(n, -1, np.int64)
-    everything = np.arange(n)
-    # initial active sample
-    active_mask = np.zeros(n, bool)
-    perm = rng.permutation(n)
-    active_mask[perm[: max(min(n, 8192), n // 8)]] = True
-    stage_tol = max(tol, inner)
-    T = dict(block=0., smo=0., scan=0., full=0., other=0.)
-    iters = 0; evals = 0
-    movable = upper > lower
-    new = perm[:min(n, start, cap)]
-    rounds = 0
-    t00=time.perf_counter()
-    b = 0.0
-    while True:
-        rounds += 1
-        t0 = time.perf_counter()
-        # place new rows
-        if new.size:
-            free = np.flatnonzero(slot_row[:w] < 0)
-            slots = np.concatenate([free, np.arange(w, cap)])[: new.size]
-            w = max(w, slots.max() + 1)
-            slot_row[slots] = new
-            row_slot[new] = slots
-            live = np.flatnonzero(slot_row[:w] >= 0)
-            buf = np.empty((new.size, live.size), np.float32)
-            rows.block(new, rows, slot_row[live], buf, threads)
-            evals += buf.size
-            K[np.ix_(slots, live)] = buf
-            K[np.ix_(live, slots)] = buf.T
-        t1 = time.perf_counter(); T['block'] += t1 - t0
-        live = np.flatnonzero(slot_row[:w] >= 0)
-        r = slot_row[live]
-        bw = np.zeros(w); vw = np.zeros(w); lw = np.zeros(w); uw = np.zeros(w); dw = np.ones(w, np.float32)
-        bw[live] = beta[r]; vw[live] = v[r]; lw[live] = lower[r]; uw[live] = upper[r]; dw[live] = diag[r]
-        no_up = np.where(bw < uw, 0.0, FAR); no_low = np.where(bw > lw, 0.0, FAR)
-        it, high, low = _smo(K[:w, :w], dw, bw, vw, lw, uw, no_up, no_low, stage_tol * 0.9, max_iter - iters)
-        iters += it
-        b = (high + low) / 2
-        t2 = time.perf_counter(); T['smo'] += t2 - t1
-        delta = bw[live] - beta[r]
-        ch = np.flatnonzero(delta)
-        changed = r[ch]
-        beta[changed] = bw[live][ch]
-        v[r] = vw[live]
-        others = np.flatnonzero(active_mask & (row_slot < 0))
-        out = np.zeros((1, others.size))
-        rows.add_products(others, rows, changed, delta[ch][None, :].copy(), out, threads)
-        evals += others.size * changed.size
-        v[others] -= out[0]
-        t3 = time.perf_counter(); T['scan'] += t3 - t2
-        up = (beta < upper); lowm = (beta > lower)
-        viol = np.where(up, v - b, -np.inf)
-        viol = np.maximum(viol, np.where(lowm, b - v, -np.inf))
-        va = np.where(active_mask, viol, -np.inf)
-        gmax = np.max(np.where(up & active_mask, v, -np.inf)); gmin = np.min(np.where(lowm & active_mask, v, np.inf))
-        gap = gmax - gmin
-        nact = active_mask.sum()
-        done = False
-        fullscan = False
-        if gap <= stage_tol:
-            # bring the far rows up to date
-            farrows = np.flatnonzero(~active_mask)
-            if farrows.size:
-                d = beta - beta_ref
-                ch2 = np.flatnonzero(d)
-                out = np.zeros((1, farrows.size))
-                rows.add_products(farrows, rows, ch2, d[ch2][None, :].copy(), out, threads)
-                evals += farrows.size * ch2.size
-                v[farrows] -= out[0]
-                fullscan = True
-            beta_ref = beta.copy()
-            up = (beta < upper); lowm = (beta > lower)
-            gmax = np.max(np.where(up, v, -np.inf)); gmin = np.min(np.where(lowm, v, np.inf))
-            gap_all = gmax - gmin
-            viol = np.maximum(np.where(up, v - b, -np.inf), np.where(lowm, b - v, -np.inf))
-            if gap_all <= tol:
-                done = True
-            nstage = stage_tol
-            if gap_all <= stage_tol * 1.5: nstage = max(tol, stage_tol * 0.1)
-            stage_tol = nstage
-            active_mask = viol > -far
-            active_mask[slot_row[live]] = True
-            va = np.where(active_mask, viol, -np.inf)
-        t4 = time.perf_counter(); T['full'] += t4 - t3
-        # choose the next rows
-        cand = np.flatnonzero((va > stage_tol * 0.4) & (row_slot < 0))
-        k = int(min(cand.size, max(256, grow * live.size)))
-        if k < cand.size:
-            cand = cand[np.argpartition(-va[cand], k)[:k]]
-        room = cap - live.size
-        if cand.size > room:
-            # drop the least useful
-            idle = live[np.argsort(viol[slot_row[live]])]
-            drop = idle[: min(cand.size - room, idle.size // 2)]
-            row_slot[slot_row[drop]] = -1
-            slot_row[drop] = -1
-            cand = cand[: room + drop.size]
-        new = cand
-        t5 = time.perf_counter(); T['other'] += t5 - t4
-        if verbose:
-            print(f'{rounds:3d} t={t5-t00:.2f} w={live.size} it={it} changed={changed.size} active={nact} gap={gap:.4f} stage={stage_tol:.4f} '
-                  f'full={fullscan} {gap_all if fullscan else 0:.4f} sv={np.count_nonzero(beta)} new={new.size}', {k: round(x, 2) for k, x in T.items()})
-        if done or iters >= max_iter:
-            break
-    f = target - v
-    objective = 0.5 * (beta @ f) - beta @ target
-    gap = gmax - gmin
-    return SmoResult(beta, (gmax + gmin) / 2, objective, gap, iters, evals, gap <= tol)
+def solve(X, target, lower, upper, kernel, *, tol=1e-3, cache_mb=1024, max_iter=-1, seed=0, threads=None):
+    """Minimise ½ βᵀKβ − targetᵀβ with Σβ = 0 and lower ≤ β ≤ upper.
+
+    Parameters
+    ----------
+    X : ndarray or csr_matrix of shape (n, d)
+    target, lower, upper : float arrays of shape (n,), with lower ≤ 0 ≤ upper
+    kernel : KernelSpec
+    tol : float
+        Largest violation of the optimality conditions that is left (LIBSVM's -e).
+    cache_mb : float
+        Memory for kernel values.
+    max_iter : int
+        Most pair steps; -1 for LIBSVM's limit, max(10⁷, 100·n).
+    seed : int
+        Chooses the first sample; the solution is the same up to ``tol``.
+    threads : int, optional
+        All available cores by default.
+    """
+    if max_iter < 0:
+        max_iter = max(10_000_000, 100 * X.shape[0])
+    search = _Search(X, target, lower, upper, kernel, tol, cache_mb, max_iter, seed, resolve_threads(threads))
+    search.run()
+    return search.result()
+
+
+class _Search:
+    """The state of one solve."""
+
+    def __init__(self, X, target, lower, upper, kernel, tol, cache_mb, max_iter, seed, threads):
+        self.X, self.kernel, self.tol, self.cache_mb = X, kernel, tol, cache_mb
+        self.target, self.lower, self.upper = target, lower, upper
+        self.max_iter, self.threads = max_iter, threads
+        self.rng = np.random.default_rng(seed)
+        self.n = X.shape[0]
+        self.beta = np.zeros(self.n)
+        self.v = target.astype(np.float64)
+        self.far_beta = np.zeros(self.n)  # the β that the far rows' v knows
+        self.intercept = 0.0
+        self.n_iter = self.kernel_evals = self.repairs = 0
+        self.near = np.zeros(self.n, bool)
+        self._use(np.float32 if tol >= FLOAT32_TOL else np.float64)
+
+    def _use(self, dtype):
+        self.rows = KernelRows(self.kernel, self.X, dtype)
+        self.work = None  # free the old block before the new one
+        self.work = WorkingSet(self.rows, self.cache_mb)
+
+    # ------------------------------------------------------------ the loop
+
+    def run(self):
+        new = self._first_rows()
+        stage_tol = self.tol if self.near.all() else max(self.tol, ROUGH)
+        while new.size and self.n_iter < self.max_iter:
+            self._optimise_with(new, SAFETY * stage_tol)
+            if self._gap(self.near) <= stage_tol:
+                self._update_far()
+                if self._gap() <= self.tol and self._certified():
+                    return
+                if self._gap() <= 5 * stage_tol:
+                    stage_tol = self.tol
+                self.near = self._violation() > -FAR
+                self.near[self.work.members] = True
+            new = self._next_rows(stage_tol)
+
+    def _first_rows(self):
+        order = self.rng.permutation(self.n)
+        self.near[order[: max(FIRST_SAMPLE, self.n // 8)]] = True
+        size = min(FIRST_WORKING_SET, self.work.capacity)
+        # as many that can go up as that can go down, where there are: classes may be unequal
+        up, down = order[self.upper[order] > 0], order[self.lower[order] < 0]
+        half = size // 2
+        take_up = max(half, size - down.size)
+        chosen = np.unique(np.concatenate([up[:take_up], down[: max(half, size - up.size)]]))
+        self.near[chosen] = True
+        return chosen if self.n > size else np.flatnonzero(self.upper > self.lower)
+
+    def _optimise_with(self, new, tol):
+        """Pair steps on the working set with these rows added; then the near rows' v."""
+        work = self.work
+        self.kernel_evals += work.admit(new, self.threads)
+        members = work.members
+        beta, v = self.beta[members], self.v[members]
+        steps, high, low = optimise_block(work.K, work.stride, work.diagonal, beta, v, self.lower[members],
+                                          self.upper[members], tol, self.max_iter - self.n_iter)  # fmt: skip
+        self.n_iter += steps
+        self.intercept = (high + low) / 2
+        change = beta - self.beta[members]
+        self.beta[members], self.v[members] = beta, v
+        others = self.near.copy()
+        others[members] = False
+        self._subtract_products(np.flatnonzero(others), members, change)
+
+    def _update_far(self):
+        self._subtract_products(np.flatnonzero(~self.near), np.arange(self.n), self.beta - self.far_beta)
+        self.far_beta = self.beta.copy()
+
+    def _subtract_products(self, rows, columns, change):
+        """v[rows] -= K[rows, columns]·change."""
+        moved = np.flatnonzero(change)
+        if rows.size and moved.size:
+            out = np.zeros((1, rows.size))
+            self.rows.add_products(rows, self.rows, columns[moved], change[None, moved], out, self.threads)
+            self.v[rows] -= out[0]
+            self.kernel_evals += rows.size * moved.size
+
+    def _next_rows(self, stage_tol):
+        """The worst violators outside the working set; rows of no more use leave to make room."""
+        violation = self._violation()
+        members = self.work.members
+        candidate = self.near & (violation > 0.4 * stage_tol)
+        candidate[members] = False
+        new = np.flatnonzero(candidate)
+        wanted = min(new.size, max(256, members.size), self.work.capacity // 2)
+        if wanted < new.size:
+            new = new[np.argpartition(-violation[new], wanted)[:wanted]]
+        self.work.keep(violation[members] > -FAR)
+        members = self.work.members
+        excess = self.work.size + new.size - self.work.capacity
+        if excess > 0:
+            order = np.argsort(violation[members], kind="stable")
+            keep = np.ones(members.size, bool)
+            keep[order[:excess]] = False
+            self.work.keep(keep)
+        return new
+
+    # ------------------------------------------------------------ optimality
+
+    def _violation(self):
+        """How far each row is on the wrong side, given the intercept; negative on the right side."""
+        up = np.where(self.beta < self.upper, self.v - self.intercept, -np.inf)
+        return np.maximum(up, np.where(self.beta > self.lower, self.intercept - self.v, -np.inf))
+
+    def _extremes(self, among=slice(None)):
+        v, beta = self.v[among], self.beta[among]
+        up, down = v[beta < self.upper[among]], v[beta > self.lower[among]]
+        return (up.max() if up.size else -np.inf), (down.min() if down.size else np.inf)
+
+    def _gap(self, among=slice(None)):
+        high, low = self._extremes(among)
+        return max(0.0, high - low)
+
+    def _certified(self):
+        """Compute v in double where it could change the verdict; true when the tolerance still holds."""
+        if self.rows.dtype == np.float64:
+            return True
+        support = np.flatnonzero(self.beta)
+        check = np.flatnonzero(self._violation() > -20 * self.tol)
+        double = KernelRows(self.kernel, self.X, np.float64)
+        before = self.v[check]
+        self.v[check] = self.target[check]
+        single, self.rows = self.rows, double
+        self._subtract_products(check, support, self.beta[support])
+        self.rows = single
+        if self._gap() <= self.tol:
+            return True
+        self.repairs += 1
+        if self.repairs > REPAIRS:
+            self._use(np.float64)
+            self.v = self.target.astype(np.float64)
+            self._subtract_products(np.arange(self.n), support, self.beta[support])
+        return False
+
+    def result(self) -> SmoResult:
+        free = (self.beta > self.lower) & (self.beta < self.upper)
+        high, low = self._extremes()
+        intercept = self.v[free].mean() if free.any() else (high + low) / 2
+        objective = -0.5 * float(self.beta @ (self.target + self.v))
+        gap = self._gap()
+        return SmoResult(self.beta, float(intercept), objective, gap, self.n_iter, self.kernel_evals,
+                         bool(gap <= self.tol))  # fmt: skip

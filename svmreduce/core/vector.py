@@ -1,0 +1,90 @@
+"""What the compiler does not turn into vector instructions by itself.
+
+A call into the C library stops vectorisation, and so does the comparison that numba makes of
+``max(a, b)`` when it feeds a reduction. These do the same work in instructions that LLVM packs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic, overload, register_jitable
+
+VECTOR = {"contract", "nsz", "reassoc", "nnan", "ninf"}  # for loops whose inputs are known to be finite
+
+
+def _two_argument_intrinsic(name):
+    @intrinsic
+    def call(typing, a, b):
+        def generate(context, builder, signature, args):
+            kind = args[0].type
+            function = builder.module.declare_intrinsic(name, [kind], ir.FunctionType(kind, [kind, kind]))
+            return builder.call(function, args, fastmath=("nnan", "nsz"))
+
+        return a(a, a), generate
+
+    return call
+
+
+fmax = _two_argument_intrinsic("llvm.maxnum")
+fmin = _two_argument_intrinsic("llvm.minnum")
+
+
+@intrinsic
+def _bits_as_float32(typing, bits):
+    return types.float32(types.int32), lambda _, builder, __, args: builder.bitcast(args[0], ir.FloatType())
+
+
+@intrinsic
+def _bits_as_float64(typing, bits):
+    return types.float64(types.int64), lambda _, builder, __, args: builder.bitcast(args[0], ir.DoubleType())
+
+
+@register_jitable(inline="always")
+def _exp32(x):
+    """exp(x) for x <= 0, within 2 ulp of absolute size one. A scalar libm call would not vectorise."""
+    t = max(x, np.float32(-87.0)) * np.float32(1.4426950408889634)
+    n = np.floor(t + np.float32(0.5))
+    f = t - n  # 2^f on [-1/2, 1/2]
+    p = np.float32(1.5403530e-4)
+    p = p * f + np.float32(1.3333558e-3)
+    p = p * f + np.float32(9.6181291e-3)
+    p = p * f + np.float32(5.5504109e-2)
+    p = p * f + np.float32(2.4022651e-1)
+    p = p * f + np.float32(6.9314718e-1)
+    p = p * f + np.float32(1.0)
+    return p * _bits_as_float32((np.int32(n) + np.int32(127)) << np.int32(23))
+
+
+@register_jitable(inline="always")
+def _exp64(x):
+    """exp(x) for x <= 0: ln 2 in two parts, then the Taylor series to degree 13."""
+    x = max(x, -700.0)
+    n = np.floor(x * 1.4426950408889634 + 0.5)
+    f = (x - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10
+    p = 1.6059043836821613e-10
+    p = p * f + 2.08767569878681e-09
+    p = p * f + 2.505210838544172e-08
+    p = p * f + 2.755731922398589e-07
+    p = p * f + 2.7557319223985893e-06
+    p = p * f + 2.48015873015873e-05
+    p = p * f + 1.984126984126984e-04
+    p = p * f + 1.388888888888889e-03
+    p = p * f + 8.333333333333333e-03
+    p = p * f + 4.1666666666666664e-02
+    p = p * f + 1.6666666666666666e-01
+    p = p * f + 0.5
+    p = p * f + 1.0
+    p = p * f + 1.0
+    return p * _bits_as_float64((np.int64(np.int32(n)) + np.int64(1023)) << np.int64(52))
+
+
+def exp_negative(x):
+    """exp(x) for x <= 0 in the precision of x; in compiled code only."""
+    raise TypeError("exp_negative exists in compiled code only")
+
+
+@overload(exp_negative, inline="always")
+def _exp_overload(x):
+    return (lambda x: _exp32(x)) if x == types.float32 else (lambda x: _exp64(x))
