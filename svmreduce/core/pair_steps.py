@@ -71,19 +71,15 @@ def _partner(row_i, diagonal, i, v, no_low, v_i):
 
 
 @njit()
-def optimise_block(K, stride, diagonal, beta, v, lower, upper, tol, max_iter):
-    """Pair steps until the largest violation is at most ``tol``; β and v are changed in place.
-
-    Row i of the block is ``K[i*stride : i*stride + n]``. Returns the steps made and the last extremes
-    (largest v that may go up, smallest that may go down).
-    """
+def _pair_steps(K, stride, diagonal, beta, v, lower, upper, tol, max_steps):
+    """Pair steps until the largest violation is at most ``tol``; β and v are changed in place."""
     n = beta.size
     no_up = np.where(beta < upper, np.float32(0), BARRED)
     no_low = np.where(beta > lower, np.float32(0), BARRED)
     row = K[:n]
     i, high, low = _step_and_extremes(row, row, 0.0, v, no_up, no_low)
     steps = 0
-    while high - low > tol and steps < max_iter:
+    while high - low > tol and steps < max_steps:
         row_i = K[i * stride : i * stride + n]
         j = _partner(row_i, diagonal, i, v, no_low, high)
         row_j = K[j * stride : j * stride + n]
@@ -100,3 +96,59 @@ def optimise_block(K, stride, diagonal, beta, v, lower, upper, tol, max_iter):
         steps += 1
         i, high, low = _step_and_extremes(row_i, row_j, step, v, no_up, no_low)
     return steps, high, low
+
+
+@njit()
+def _still_movable(beta, v, lower, upper, high, low):
+    """Rows that are free or could still be picked: LIBSVM's shrinking rule."""
+    up, down = beta < upper, beta > lower
+    return np.flatnonzero((up & down) | (up & (v >= low)) | (down & (v <= high)))
+
+
+@njit()
+def _sub_block(K, stride, rows):
+    out = np.empty(rows.size * rows.size, K.dtype)
+    for a in range(rows.size):
+        source = K[rows[a] * stride :]
+        for b in range(rows.size):
+            out[a * rows.size + b] = source[rows[b]]
+    return out
+
+
+@njit(fastmath=VECTOR)
+def _subtract_row(v, row, amount):
+    for t in range(v.size):
+        v[t] -= amount * np.float64(row[t])
+
+
+@njit()
+def optimise_block(K, stride, diagonal, beta, v, lower, upper, tol, max_steps):
+    """Pair steps on the whole block, and most of them on a copy of the rows that still move.
+
+    Row i of the block is ``K[i*stride : i*stride + n]``; β and v are changed in place. Returns the
+    steps made and the last extremes (largest v that may go up, smallest that may go down).
+    """
+    n = beta.size
+    steps = 0
+    while True:
+        patience = min(max_steps - steps, max(n, 500))
+        made, high, low = _pair_steps(K, stride, diagonal, beta, v, lower, upper, tol, patience)
+        steps += made
+        if high - low <= tol or steps >= max_steps:
+            return steps, high, low
+        rows = _still_movable(beta, v, lower, upper, high, low)
+        if 2 * rows.size > n:
+            continue
+        part_beta, part_v = beta[rows], v[rows]
+        patience = min(max_steps - steps, 50 * max(n, 500))
+        made, high, low = _pair_steps(
+            _sub_block(K, stride, rows), rows.size, diagonal[rows],
+            part_beta, part_v, lower[rows], upper[rows], tol, patience,
+        )  # fmt: skip
+        steps += made
+        for t in range(rows.size):
+            change = part_beta[t] - beta[rows[t]]
+            if change != 0.0:
+                _subtract_row(v, K[rows[t] * stride : rows[t] * stride + n], change)
+                beta[rows[t]] = part_beta[t]
+        v[rows] = part_v

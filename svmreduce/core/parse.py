@@ -3,8 +3,9 @@
 Every number comes out as the double nearest to what is written, as Python's ``float`` gives it. Short
 ones need one multiplication or division of two exact doubles; longer ones a 64 × 128 bit product with a
 table of powers of five (D. Lemire, *Number parsing at a gigabyte per second*, 2021). The very few that
-are left over, and fields that are no numbers, are stored as a NaN that carries the field's offset in the
-text: the caller looks at those, one by one. Text never yields a NaN of its own, so nothing is confused.
+are left over, and fields that are no numbers, are stored as a NaN that carries the field's offset and
+length in the text: the caller looks at those, one by one. Text never yields a NaN of its own, so nothing
+is confused.
 
 Each stretch of text given to a loop must end with a line end; no scan can then run past it.
 """
@@ -29,7 +30,8 @@ _BYTE_KIND[[9, 11, 12, 13, 32]] = _BLANK
 _BYTE_KIND[10] = _LINE_END
 _BYTE_KIND[35] = _COMMENT
 
-_MARK = 0x7FF8 << 48  # a quiet NaN; the low 48 bits are free for an offset
+_MARK = 0x7FF8 << 48  # a quiet NaN; of its 51 free bits, 40 hold an offset and 11 a length
+LONG_FIELD = 0x7FF  # the length that stands for "this or more"
 _MANY_DIGITS = 19  # as many decimal digits as always fit 64 bits
 _EXACT_TENS = np.array([10.0**k for k in range(23)])  # 10^22 is the last power of ten a double holds
 _FIVES_LOW, _FIVES_HIGH = -342, 308
@@ -37,7 +39,12 @@ _FIVES_LOW, _FIVES_HIGH = -342, 308
 
 def offset_in(marks: np.ndarray) -> np.ndarray:
     """The text offsets that NaN marks (seen as int64) carry."""
-    return marks & ((1 << 48) - 1)
+    return marks & ((1 << 40) - 1)
+
+
+def length_in(marks: np.ndarray) -> np.ndarray:
+    """The lengths of the marked fields, up to ``LONG_FIELD``."""
+    return (marks >> 40) & LONG_FIELD
 
 
 def _powers_of_five() -> np.ndarray:
@@ -106,6 +113,11 @@ def _nearest_bits(digits, q):
     return (mantissa & ~_HIDDEN_BIT) | (np.uint64(exponent) << _U52)
 
 
+@njit()
+def _mark(start, stop):
+    return _MARK | min(stop - start, LONG_FIELD) << 40 | start
+
+
 @njit(inline="always")
 def _scan_number(text, pos, values, bits, slot):
     """Read a number at ``pos`` into ``values[slot]``; answer where it ended and how it went."""
@@ -169,7 +181,7 @@ def _scan_number(text, pos, values, bits, slot):
                 if negative:
                     values[slot] = -values[slot]
                 return pos, _READ
-    bits[slot] = _MARK | start
+    bits[slot] = _mark(start, pos)
     return pos, _LEFT_OVER
 
 
@@ -290,6 +302,7 @@ def fill_table(text, start, stop, row, separator, as_words, values, bits):
             if separator == 0:
                 while _BYTE_KIND[text[pos]] == _OTHER or _BYTE_KIND[text[pos]] == _COMMENT:
                     pos += 1
+                field_end = pos
                 whole = read_to == pos
                 while _BYTE_KIND[text[pos]] == _BLANK:
                     pos += 1
@@ -300,9 +313,10 @@ def fill_table(text, start, stop, row, separator, as_words, values, bits):
                 whole = text[pos] == separator or text[pos] == 10
                 while text[pos] != separator and text[pos] != 10:
                     pos += 1
+                field_end = pos
                 more = text[pos] == separator
             if state == _NO_NUMBER or not whole:
-                bits[row, column] = _MARK | token
+                bits[row, column] = _mark(token, field_end)
             if more != (column + 1 < n_columns):
                 return row, TOO_MANY if more else TOO_FEW, pos, column + 1
             if more and separator != 0:

@@ -11,6 +11,8 @@ import numpy as np
 
 from svmreduce.core.jit import njit
 
+LEAST_ROWS = 256  # fewer would go round in circles
+
 
 @njit()
 def _squeeze(K, stride, keep):
@@ -47,12 +49,13 @@ class WorkingSet:
     ----------
     rows : KernelRows
     megabytes : float
-        The most the block may take.
+        The most the block may take, but for ``LEAST_ROWS`` rows there is always room.
     """
 
     def __init__(self, rows, megabytes: float):
         self.rows = rows
-        self.capacity = int(max(2, min(rows.n, np.sqrt(megabytes * 2**20 / rows.dtype.itemsize))))
+        room = np.sqrt(max(0.0, megabytes) * 2**20 / rows.dtype.itemsize)
+        self.capacity = int(min(rows.n, max(LEAST_ROWS, room)))
         self.K = np.empty(self.capacity * self.capacity, rows.dtype)
         self.stride = 0
         self.members = np.empty(0, np.int64)
