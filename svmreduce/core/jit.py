@@ -13,7 +13,7 @@ import hashlib
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 import numba
@@ -67,7 +67,7 @@ def resolve_threads(threads: int | None) -> int:
     return available_threads() if threads is None or threads <= 0 else int(threads)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="svmreduce")
 

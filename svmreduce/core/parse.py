@@ -289,6 +289,7 @@ def fill_table(text, start, stop, row, separator, as_words, values, bits):
         if text[pos] == 10 or text[pos] == 35:
             pos = _line_end(text, pos) + 1
             continue
+        row_values, row_bits = values[row], bits[row]
         for column in range(n_columns):
             token = pos
             state = _NO_NUMBER
@@ -297,7 +298,7 @@ def fill_table(text, start, stop, row, separator, as_words, values, bits):
                 while text[pos] != 10 and (text[pos] != 34 or text[pos + 1] == 34):
                     pos += 2 if text[pos] == 34 else 1
             elif not as_words[column]:
-                pos, state = _scan_number(text, token, values[row], bits[row], column)
+                pos, state = _scan_number(text, token, row_values, row_bits, column)
             read_to = pos
             if separator == 0:
                 while _BYTE_KIND[text[pos]] == _OTHER or _BYTE_KIND[text[pos]] == _COMMENT:
@@ -316,7 +317,7 @@ def fill_table(text, start, stop, row, separator, as_words, values, bits):
                 field_end = pos
                 more = text[pos] == separator
             if state == _NO_NUMBER or not whole:
-                bits[row, column] = _mark(token, field_end)
+                row_bits[column] = _mark(token, field_end)
             if more != (column + 1 < n_columns):
                 return row, TOO_MANY if more else TOO_FEW, pos, column + 1
             if more and separator != 0:

@@ -103,7 +103,7 @@ class _Search:
     def run(self):
         new = self._first_rows()
         stage_tol = self.tol if self.near.all() else max(self.tol, ROUGH)
-        while new.size and self.n_iter < self.max_iter:
+        while self.n_iter < self.max_iter:
             self._optimise_with(new, SAFETY * stage_tol)
             if self._gap(self.near) <= stage_tol:
                 self._update_far()
@@ -160,10 +160,11 @@ class _Search:
         """The worst violators outside the working set; rows of no more use leave to make room."""
         violation = self._violation()
         members = self.work.members
-        candidate = self.near & (violation > 0.4 * stage_tol)
+        # an empty working set (precision was just raised) wants the rows at the margin back as well
+        candidate = self.near & (violation > (0.4 * stage_tol if members.size else -0.1 * FAR))
         candidate[members] = False
         new = np.flatnonzero(candidate)
-        wanted = min(new.size, max(256, members.size), self.work.capacity // 2)
+        wanted = min(new.size, max(FIRST_WORKING_SET, members.size), self.work.capacity)
         if wanted < new.size:
             new = new[np.argpartition(-violation[new], wanted)[:wanted]]
         self.work.keep(violation[members] > -FAR)
@@ -196,22 +197,27 @@ class _Search:
         """Compute v in double where it could change the verdict; true when the tolerance still holds."""
         if self.rows.dtype == np.float64:
             return True
-        support = np.flatnonzero(self.beta)
         check = np.flatnonzero(self._violation() > -20 * self.tol)
-        double = KernelRows(self.kernel, self.X, np.float64)
-        before = self.v[check]
-        self.v[check] = self.target[check]
-        single, self.rows = self.rows, double
-        self._subtract_products(check, support, self.beta[support])
-        self.rows = single
+        rounded = self.v[check]
+        self.v[check] = self._exact_v(check)
         if self._gap() <= self.tol:
             return True
         self.repairs += 1
-        if self.repairs > REPAIRS:
+        if self.repairs > REPAIRS or np.abs(rounded - self.v[check]).max() > self.tol:
             self._use(np.float64)
-            self.v = self.target.astype(np.float64)
-            self._subtract_products(np.arange(self.n), support, self.beta[support])
+            self.v = self._exact_v(np.arange(self.n))
         return False
+
+    def _exact_v(self, which):
+        support = np.flatnonzero(self.beta)
+        right = KernelRows(self.kernel, self.X[support], np.float64)
+        out = np.zeros((1, which.size))
+        for part in np.array_split(np.arange(which.size), 1 + which.size // FIRST_SAMPLE):  # no copy of all rows
+            left = KernelRows(self.kernel, self.X[which[part]], np.float64, like=right)
+            left.add_products(np.arange(part.size), right, np.arange(support.size), self.beta[None, support],
+                              out[:, part[0] : part[-1] + 1], self.threads)  # fmt: skip
+        self.kernel_evals += which.size * support.size
+        return self.target[which] - out[0]
 
     def result(self) -> SmoResult:
         free = (self.beta > self.lower) & (self.beta < self.upper)
