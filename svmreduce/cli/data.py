@@ -1,0 +1,332 @@
+"""``svmreduce data``: the catalogue of data sets, and the generators."""
+
+from __future__ import annotations
+
+import click
+
+from svmreduce.cli.common import (
+    check_writable,
+    json_option,
+    parse_settings,
+    print_json,
+    print_pairs,
+    quiet_option,
+)
+from svmreduce.errors import InputError
+from svmreduce.registry import nearest_name_error
+
+
+@click.group()
+def data():
+    """Data sets by name: what there is, where it is, and made-up ones of any size.
+
+    Files are taken from the folder SVMREDUCE_MIRROR names, then from earlier downloads, then from their
+    public address.
+
+    \b
+    Examples:
+      svmreduce data list --paper aesvm
+      svmreduce data get ijcnn1
+      svmreduce data make checkerboard --rows 100000 --test-rows 10000 -o board.txt
+    """
+
+
+@data.command(
+    "list",
+    epilog="""\b
+Examples:
+  svmreduce data list
+  svmreduce data list --paper frank_wolfe
+  svmreduce data list --json
+""",
+)
+@click.option("--paper", metavar="KEY", help="Only the data of one paper: aesvm, bootstrap, frank_wolfe, …")
+@json_option
+def list_command(paper, as_json):
+    """List the data sets: size, where the file is, who uses it."""
+    from svmreduce.data.cards import all_cards
+
+    cards = all_cards().values()
+    papers = sorted({key for card in cards for key in _papers(card)})
+    if paper and paper not in papers:
+        raise nearest_name_error("paper", paper, papers)
+    entries = [_entry(card) for card in sorted(cards, key=lambda card: card.name)]
+    if paper:
+        entries = [
+            {**entry, "papers": {paper: entry["papers"][paper]}}
+            for entry in entries
+            if paper in entry["papers"]
+        ]
+    if as_json:
+        return print_json({"datasets": entries})
+    from tabulate import tabulate
+
+    from svmreduce.data.synthetic import GENERATORS
+
+    click.echo(
+        tabulate([_line(entry) for entry in entries], headers="keys", tablefmt="plain", disable_numparse=True)
+    )
+    click.echo(f"\nGenerators (svmreduce data make): {', '.join(GENERATORS)}")
+
+
+def _papers(card) -> dict[str, list[str]]:
+    """Paper -> the names it uses, each with the variant it means."""
+    named: dict[str, list[str]] = {}
+    for key, name in card.papers.items():
+        named.setdefault(key, []).append(name)
+    for variant, prepared in card.variants.items():
+        for key, name in prepared.papers.items():
+            named.setdefault(key, []).append(f"{name} = {card.name}:{variant}")
+    return named
+
+
+def _entry(card) -> dict:
+    return {
+        "name": card.name,
+        "title": card.title,
+        "task": card.task,
+        "rows": {name: part.rows for name, part in card.splits.items()},
+        "features": card.features,
+        "classes": card.classes,
+        "where": {name: _where(card, name) for name in card.splits},
+        "papers": _papers(card),
+        "variants": list(card.variants),
+    }
+
+
+def _where(card, split: str) -> str:
+    from svmreduce.data.fetching import locate, mirror
+
+    path = locate(card, split)
+    if path is None:
+        return "missing"
+    return "mirror" if mirror() and path.parent == mirror() else "here"
+
+
+def _line(entry: dict) -> dict:
+    whole = {name: rows for name, rows in entry["rows"].items() if name in ("train", "valid", "test")}
+    return {
+        "name": entry["name"],
+        "rows": " + ".join(str(rows or "?") for rows in (whole or entry["rows"]).values()),
+        "features": entry["features"],
+        "classes": entry["classes"] or "",
+        "task": entry["task"],
+        "file": "/".join(sorted(set(entry["where"].values()))),
+        "papers": "; ".join(f"{key}: {', '.join(names)}" for key, names in entry["papers"].items()),
+    }
+
+
+@data.command(
+    epilog="""\b
+Examples:
+  svmreduce data info a9a
+  svmreduce data info covertype:2-vs-rest --json
+"""
+)
+@click.argument("name")
+@json_option
+def info(name, as_json):
+    """Everything known about NAME or NAME:VARIANT."""
+    from svmreduce.data import catalog
+    from svmreduce.data.fetching import downloads, locate, mirror
+
+    card = catalog.load_card(name)
+    paths = {split: locate(card, split) for split in card.splits}
+    if as_json:
+        card_fields = card.model_dump(mode="json", exclude_defaults=True)
+        return print_json(
+            {**card_fields, "paths": {split: path and str(path) for split, path in paths.items()}}
+        )
+    print_pairs(
+        [
+            ("name", card.full_name),
+            ("title", card.title),
+            (
+                "task",
+                f"{card.task}, {card.features} features"
+                + (f", {card.classes} classes" if card.classes else ""),
+            ),
+            (
+                "papers",
+                "; ".join(f"{key}: {', '.join(names)}" for key, names in _papers(card).items()) or None,
+            ),
+            ("home", card.home),
+            ("licence", card.licence),
+            ("notes", card.notes or None),
+            ("folders", f"{mirror() or '(SVMREDUCE_MIRROR is not set)'}, then {downloads()}"),
+        ]
+    )
+    for split, part in card.splits.items():
+        click.echo(f"\nsplit {split}")
+        counts = _count_text(part.label_counts) if part.label_counts else None
+        print_pairs(
+            [
+                ("  rows", part.rows),
+                ("  labels", counts),
+                ("  file", part.file or f"rows {part.slice[0]} to {part.slice[1]} of {part.part_of}"),
+                ("  sha256", part.sha256),
+                ("  address", part.url or (part.download.url if part.download else None)),
+                ("  here", paths[split] or "missing"),
+                ("  notes", part.notes or None),
+            ]
+        )
+    for variant, prepared in card.variants.items():
+        if card.variant in (None, variant):
+            click.echo(f"\nvariant {card.name}:{variant}\n  {prepared.about}")
+
+
+def _count_text(counts: dict[str, int]) -> str:
+    shown = [f"{label}: {count}" for label, count in counts.items()]
+    return ", ".join(shown if len(shown) <= 12 else [*shown[:12], f"… ({len(shown)} classes)"])
+
+
+@data.command(
+    epilog="""\b
+Examples:
+  svmreduce data get ijcnn1 a9a
+  svmreduce data get covertype:2-vs-rest --output covertype.txt
+  svmreduce data get wine:1-vs-2 --split all --output wine.txt
+  svmreduce data get --all --json
+"""
+)
+@click.argument("names", nargs=-1)
+@click.option(
+    "--all", "everything", is_flag=True, help="Every data set whose file is here or has an address."
+)
+@click.option("--split", help="Only this split.")
+@click.option("--trust", is_flag=True, help="Accept a file whose checksum is not the card's.")
+@click.option("-o", "--output", metavar="FILE", help="Write one split as a LIBSVM file.")
+@json_option
+@quiet_option
+def get(names, everything, split, trust, output, as_json, quiet):
+    """Find or download data, and verify it.
+
+    Prints rows, features and label counts of each split as they were read and checked. NAMES may carry a
+    variant: NAME:VARIANT.
+    """
+    from svmreduce.data import catalog
+
+    if everything == bool(names):
+        raise InputError("give data set names, or --all; see: svmreduce data list")
+    if output:
+        return _export(names, split, trust, output, as_json, quiet)
+    records, failed = [], 0
+    for name in catalog.names() if everything else names:
+        card = catalog.load_card(name)
+        for part in [card.split(split)[0]] if split else card.splits:
+            try:
+                record = _record(catalog.load(name, part, trust=trust), name, part)
+            except InputError as error:
+                if not everything:
+                    raise
+                record, failed = {"name": name, "split": part, "error": str(error)}, failed + 1
+            records.append(record)
+            if not (as_json or quiet):
+                click.echo(_record_text(record))
+    if as_json:
+        print_json({"datasets": records})
+    if failed:
+        raise InputError(f"{failed} of {len(records)} splits could not be had")
+
+
+def _record(rows, name: str, split: str) -> dict:
+    from svmreduce.data.prepare import count_labels
+
+    is_classes = rows.task == "classification"
+    return {
+        "name": name,
+        "split": split,
+        "rows": rows.n_rows,
+        "features": rows.n_features,
+        "task": rows.task,
+        "label_counts": count_labels(rows.y) if is_classes else None,
+        "sha256": rows.sha256,
+    }
+
+
+def _record_text(record: dict) -> str:
+    start = f"{record['name']} {record['split']}: "
+    if "error" in record:
+        return start + record["error"]
+    counts = f", labels {_count_text(record['label_counts'])}" if record["label_counts"] else ""
+    return start + f"{record['rows']} rows, {record['features']} features{counts}"
+
+
+def _export(names, split, trust, output, as_json, quiet) -> None:
+    from svmreduce.data import catalog
+    from svmreduce.data.formats import write_libsvm
+
+    if len(names) != 1:
+        raise InputError("--output takes exactly one data set")
+    check_writable(output)
+    split = catalog.load_card(names[0]).split(split)[0]
+    rows = catalog.load(names[0], split, trust=trust)
+    write_libsvm(output, rows.X, rows.y)
+    record = {**_record(rows, names[0], split), "output": output}
+    if as_json:
+        print_json({"datasets": [record]})
+    elif not quiet:
+        click.echo(f"{_record_text(record)} -> {output}")
+
+
+@data.command(
+    epilog="""\b
+Examples:
+  svmreduce data make twonorm --rows 100000 -o twonorm.txt
+  svmreduce data make checkerboard --rows 1000000 --test-rows 10000 --seed 7 -o board.txt.gz
+  svmreduce data make ringnorm --set variant=breiman --rows 20000 -o ring.txt
+  svmreduce data make blobs --set classes=3 --set features=5 --rows 1000 -o blobs.txt
+"""
+)
+@click.argument("name")
+@click.option("--rows", type=int, required=True, help="How many rows.")
+@click.option("--test-rows", type=int, default=0, help="Also write that many further rows, to FILE.t.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same rows."
+)
+@click.option("-o", "--output", metavar="FILE", required=True, help="LIBSVM file; .gz, .bz2, .xz compress.")
+@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="A parameter of the generator.")
+@json_option
+@quiet_option
+def make(name, rows, test_rows, seed, output, settings, as_json, quiet):
+    """Write rows of a made-up problem.
+
+    `svmreduce data list` names the problems; a wrong --set key lists the right ones.
+    """
+    from svmreduce.data import synthetic
+    from svmreduce.data.formats import write_libsvm
+
+    check_writable(output)
+    params = _typed(parse_settings(settings), synthetic.parameters(name), name)
+    # [seed, 1] is a stream of its own, so the training rows do not depend on how many test rows follow
+    jobs = [("train", rows, seed, output)]
+    if test_rows:
+        jobs.append(("test", test_rows, [seed, 1], _test_name(output)))
+    records = []
+    for split, count, stream, path in jobs:
+        made = synthetic.make(name, count, stream, **params)
+        write_libsvm(path, made.X, made.y)
+        records.append({**_record(made, name, split), "seed": seed, "parameters": params, "output": path})
+        if not (as_json or quiet):
+            click.echo(f"{_record_text(records[-1])} -> {path}")
+    if as_json:
+        print_json({"datasets": records})
+
+
+def _typed(params: dict, defaults: dict, name: str) -> dict:
+    """Refuse a value of another kind than the parameter's default; a whole number may stand for a float."""
+    for key, value in params.items():
+        kind = type(defaults[key]) if key in defaults else type(value)
+        if isinstance(value, int) and kind is float:
+            params[key] = float(value)
+        elif type(value) is not kind:
+            raise InputError(f"parameter {key} of {name}: {value!r} is no {kind.__name__}")
+    return params
+
+
+def _test_name(output: str) -> str:
+    """``board.txt.gz`` -> ``board.txt.t.gz``: the test file is compressed as the training file is."""
+    for suffix in (".gz", ".bz2", ".xz"):
+        if output.endswith(suffix):
+            return output.removesuffix(suffix) + ".t" + suffix
+    return output + ".t"

@@ -1,0 +1,109 @@
+"""Bytes in and out of files, plain or compressed, with every mishap told in one line.
+
+Compression is recognised by a file's first bytes, so a renamed archive still opens; a file that is *named*
+an archive and is none is an error, not text.
+"""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import gzip
+import hashlib
+import lzma
+import os
+import zlib
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import BinaryIO
+
+from svmreduce.data import cache
+from svmreduce.errors import InputError
+
+_OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x00": ".xz"}
+_BROKEN = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile)
+
+
+@contextlib.contextmanager
+def open_maybe_compressed(path: str | os.PathLike) -> Iterator[BinaryIO]:
+    """Open a plain, .gz, .bz2 or .xz file for reading its uncompressed bytes."""
+    path = Path(path)
+    try:
+        if path.is_dir():
+            raise InputError(f"{path}: is a folder; name a file in it")
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path}: is no regular file; save its content to one first")
+        with open(path, "rb") as plain:
+            start = plain.read(6)
+        kind = next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), path.suffix)
+        with _OPENERS.get(kind, open)(path, "rb") as stream:
+            yield stream
+    except InputError:
+        raise
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; check the name") from None
+    except _BROKEN as error:
+        raise InputError(f"{path}: damaged or truncated archive ({error}); get the file again") from None
+    except OSError as error:
+        # bz2 reports damaged data as an OSError without a number
+        if error.errno is None:
+            raise InputError(f"{path}: damaged or truncated archive ({error}); get the file again") from None
+        raise InputError(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
+
+
+def read_bytes(path: str | os.PathLike) -> bytes:
+    """The whole uncompressed content of a plain, .gz, .bz2 or .xz file."""
+    with open_maybe_compressed(path) as stream:
+        return stream.read()
+
+
+@contextlib.contextmanager
+def write_whole(path: str | os.PathLike) -> Iterator[BinaryIO]:
+    """Write a file that appears under its name only when it is complete; compressed by its suffix."""
+    path = Path(path)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with contextlib.ExitStack() as closing:
+            plain = closing.enter_context(open(unfinished, "wb"))
+            stream: BinaryIO = plain
+            if path.suffix == ".gz":  # no time and no name inside: same rows, same bytes
+                stream = closing.enter_context(gzip.GzipFile("", "wb", 6, plain, mtime=0))
+            elif path.suffix in _OPENERS:
+                stream = closing.enter_context(_OPENERS[path.suffix](plain, "wb"))
+            yield stream
+        os.replace(unfinished, path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror}); check folder and space") from None
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+class Source:
+    """A file whose bytes are read only when someone asks for them, and then once.
+
+    The content's hash is asked for first; for an unchanged file it is remembered from the last time, so
+    that a file whose parsed rows are cached is neither unpacked nor hashed again.
+    """
+
+    def __init__(self, path: str | os.PathLike, *, remember: bool = True):
+        self.path = Path(path)
+        self.remember = remember
+        self._identity = cache.identity(self.path)  # taken before any byte is read
+
+    @cached_property
+    def data(self) -> bytes:
+        return read_bytes(self.path)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of the uncompressed content."""
+        if self.remember:
+            known = cache.known_hash(self.path)
+            if known:
+                return known
+        digest = hashlib.sha256(self.data).hexdigest()
+        if self.remember and len(self.data) >= cache.WORTH_KEEPING:
+            cache.remember_hash(self.path, self._identity, digest)
+        return digest

@@ -1,0 +1,184 @@
+"""LIBSVM (svmlight) text: ``label index:value index:value …  # comment``, indices ascending from 1.
+
+Reading counts colons and line ends first, which bounds the room needed, and fills the arrays in a second
+pass; both run on all threads. What the compiled loop cannot decide it hands back by position.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import NoReturn
+
+import numpy as np
+from scipy import sparse
+
+from svmreduce.core import parse
+from svmreduce.data.chunks import Text, close_gaps, is_not_finite, shown
+from svmreduce.data.files import write_whole
+from svmreduce.errors import InputError
+from svmreduce.types import Matrix
+
+MAX_INDEX = 2**31 - 1
+_TOKEN = re.compile(rb"[^\s#]*")
+_ROWS_AT_ONCE = 50_000
+
+
+def parse_libsvm(data: bytes, name: str, *, max_index: int = MAX_INDEX) -> dict[str, np.ndarray]:
+    """Parse the content of a LIBSVM file into the arrays of a CSR matrix and its labels.
+
+    Parameters
+    ----------
+    data : bytes
+        Uncompressed text. Blank lines, comments after ``#``, ``qid:…`` and CRLF are accepted.
+    name : str
+        What errors call the file.
+    max_index : int
+        Largest index allowed.
+
+    Returns
+    -------
+    dict
+        ``labels``, ``values`` (float64), ``indices`` (int32, 0-based), ``row_starts``. Zeros that are
+        written out stay stored, as in scikit-learn's reader.
+    """
+    text = Text(data, name)
+    slots, rows = text.count(b":")
+    labels, row_sizes = np.empty(rows[-1]), np.empty(rows[-1], np.int64)
+    values, indices = np.empty(slots[-1]), np.empty(slots[-1], np.int32)
+
+    def fill(chunk: int, start: int, stop: int) -> tuple:
+        return parse.fill_libsvm(
+            text.bytes, start, stop, rows[chunk], slots[chunk], max_index, labels, labels.view(np.int64),
+            row_sizes, indices, values, values.view(np.int64),
+        )  # fmt: skip
+
+    answers = text.in_chunks(fill)
+    left_over = False
+    for _, _, marks, outcome, offset, previous in answers:
+        left_over |= marks > 0
+        if outcome != parse.FINE:
+            _explain(text, outcome, offset, previous, max_index)
+    labels, row_sizes = close_gaps([labels, row_sizes], rows, [answer[0] for answer in answers])
+    values, indices = close_gaps([values, indices], slots, [answer[1] for answer in answers])
+    if len(labels) == 0:
+        raise InputError(f"{name}:1:1: no data rows; give lines of the form 'label index:value …'")
+    if left_over:
+        for array, what in ((labels, "label"), (values, "value")):
+            for place in np.flatnonzero(np.isnan(array)):
+                array[place] = text.number_at(parse.offset_in(array.view(np.int64)[place]), what)
+    row_starts = np.zeros(len(labels) + 1, np.int32 if len(values) <= MAX_INDEX else np.int64)
+    np.cumsum(row_sizes, out=row_starts[1:])
+    return {"labels": labels, "values": values, "indices": indices, "row_starts": row_starts}
+
+
+def is_whole(arrays: dict[str, np.ndarray]) -> bool:
+    """Whether these can be the arrays that :func:`parse_libsvm` gave."""
+    starts, values = arrays["row_starts"], arrays["values"]
+    return (
+        len(starts) == len(arrays["labels"]) + 1
+        and starts[0] == 0
+        and starts[-1] == len(values) == len(arrays["indices"])
+    )
+
+
+def to_csr(arrays: dict[str, np.ndarray], n_features: int | None) -> tuple[sparse.csr_matrix, np.ndarray]:
+    """Rows and labels; without any pair in the file there is one column, empty, as in scikit-learn."""
+    values, indices, row_starts = arrays["values"], arrays["indices"], arrays["row_starts"]
+    if n_features is None:
+        n_features = width(arrays)
+    X = sparse.csr_matrix((values, indices, row_starts), shape=(len(row_starts) - 1, n_features))
+    X.has_sorted_indices = X.has_canonical_format = True  # the parser has seen to it
+    return X, arrays["labels"]
+
+
+def width(arrays: dict[str, np.ndarray]) -> int:
+    """The number of columns that the indices ask for."""
+    return int(arrays["indices"].max(initial=0)) + 1
+
+
+def _explain(text: Text, outcome: int, offset: int, previous: int, max_index: int) -> NoReturn:
+    """Raise the error for the token that the compiled loop stopped at."""
+    token = _TOKEN.match(text.data, offset).group()
+    if outcome == parse.BAD_LABEL:
+        if is_not_finite(token):
+            text.fail(offset, f"label {shown(token)} is not finite", "give a number or leave the row out")
+        if b":" in token:
+            text.fail(offset, f"the line begins with the pair {shown(token)}", "put a label first")
+        if b"," in token:
+            text.fail(offset, f"several labels {shown(token)}", "multi-label data is not supported; give one")
+        text.fail(offset, f"label {shown(token)} is not a number", "give a number")
+    if outcome == parse.BAD_VALUE:
+        if is_not_finite(token):
+            text.fail(offset, f"value {shown(token)} is not finite", "give a number or leave the pair out")
+        if not token:
+            text.fail(offset, "no value after the colon", "write index:value without a blank")
+        text.fail(offset, f"value {shown(token)} is not a number", "give a number")
+    index = token.partition(b":")[0]
+    if b":" not in token:
+        text.fail(offset, f"no colon in {shown(token)}", "write index:value")
+    if not re.fullmatch(rb"[+-]?[0-9]+", index):
+        text.fail(offset, f"index {shown(index)} is not a whole number", "write index:value")
+    if not index.isdigit() or not index.strip(b"0"):
+        text.fail(offset, f"index {shown(index)} is not a plain number from 1 on", "count features from 1")
+    if len(index.lstrip(b"0")) > 10 or int(index) > max_index:
+        remedy = "renumber the features" if max_index == MAX_INDEX else "raise n_features"
+        text.fail(offset, f"index {shown(index)} is above {max_index}", remedy)
+    if int(index) == previous:
+        text.fail(offset, f"index {previous} is repeated", "give each feature once per row")
+    text.fail(offset, f"index {int(index)} comes after {previous}", "sort each row by index")
+
+
+def write_libsvm(path: str | os.PathLike, X: Matrix, y: np.ndarray, *, precision: int | None = None) -> None:
+    """Write rows as LIBSVM text, compressed if the name ends in .gz, .bz2 or .xz.
+
+    The file appears only when it is complete. Zeros are left out, whole numbers have no point, and by
+    default each number has as many digits as it takes to read back the same double.
+
+    Parameters
+    ----------
+    path : path
+        Where to write.
+    X : ndarray or sparse matrix of shape (n_rows, n_features)
+    y : ndarray of shape (n_rows,)
+        Numeric labels or targets.
+    precision : int, optional
+        Significant digits, instead of all.
+    """
+    X, y = sparse.csr_matrix(X) if sparse.issparse(X) else np.asarray(X), np.asarray(y)
+    if y.dtype.kind not in "biuf":
+        raise InputError(f"{path}: LIBSVM text needs numeric labels, not {y.dtype}; code them as numbers")
+    if X.shape[0] != len(y):
+        raise InputError(f"{path}: {X.shape[0]} rows but {len(y)} labels; give one label per row")
+    values = X.data if sparse.issparse(X) else X
+    if not (np.isfinite(values).all() and np.isfinite(y).all()):
+        raise InputError(f"{path}: rows or labels hold nan or inf; LIBSVM text cannot; remove them")
+    with write_whole(path) as stream:
+        for start in range(0, len(y), _ROWS_AT_ONCE):
+            part = slice(start, start + _ROWS_AT_ONCE)
+            stream.write(
+                _as_text(sparse.csr_matrix(X[part], dtype=np.float64, copy=True), y[part], precision)
+            )
+
+
+def _as_text(X: sparse.csr_matrix, y: np.ndarray, precision: int | None) -> bytes:
+    X.sum_duplicates()  # sorts as well
+    X.eliminate_zeros()
+    labels = _numbers_as_text(y.astype(np.float64), precision)
+    values = _numbers_as_text(X.data, precision)
+    pairs = [f"{index}:{value}" for index, value in zip((X.indices + 1).tolist(), values, strict=True)]
+    ends = X.indptr.tolist()
+    lines = [
+        " ".join([label, *pairs[start:stop]])
+        for label, start, stop in zip(labels, ends, ends[1:], strict=False)
+    ]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _numbers_as_text(values: np.ndarray, precision: int | None) -> list[str]:
+    if precision is not None:
+        return [f"{value:.{precision}g}" for value in values.tolist()]
+    whole = (values == np.trunc(values)) & (np.abs(values) < 1e15) & ~((values == 0) & np.signbit(values))
+    if whole.all():
+        return list(map(str, values.astype(np.int64).tolist()))
+    return [text.removesuffix(".0") for text in map(repr, values.tolist())]
