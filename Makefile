@@ -1,0 +1,59 @@
+# Needs only Python 3.11+ and make. Everything is installed into .venv, and only when pyproject.toml changed.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench clean
+
+help:
+	@echo "make demo    install into $(VENV) and run a small real experiment"
+	@echo "make test    style checks and all tests"
+	@echo "make lint    style checks only"
+	@echo "make bench   compare the engine with LIBSVM and its peers (long)"
+	@echo "make clean   remove $(VENV) and everything generated"
+	@echo "Another Python: make demo PYTHON=python3.12"
+
+demo: $(VENV)/.demo
+	@echo "== demo: four methods on three data sets"
+	@$(BIN)/svmreduce demo
+
+test: $(VENV)/.dev lint
+	@echo "== tests"
+	@$(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/.dev
+	@echo "== style: ruff check, ruff format"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+bench: $(VENV)/.bench
+	@$(BIN)/python -m tests.bench
+
+clean:
+	@rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis *.egg-info
+	@find svmreduce tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	@echo "== clean"
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "Python 3.11 or newer is needed, $(PYTHON) is $$($(PYTHON) --version 2>&1)." \
+	       "Name another one: make PYTHON=/path/to/python3.12" >&2; exit 2; }
+	@echo "== environment: $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 2; }
+
+$(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
+	@echo "== installing svmreduce and what it needs (a minute or two, once)"
+	@$(PIP) -e .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+	@echo "== installing svmreduce, pytest and ruff (a minute or two, once)"
+	@$(PIP) -e '.[dev]'
+	@touch $@ $(VENV)/.demo
+
+$(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
+	@echo "== installing svmreduce and its peers (some minutes, once)"
+	@$(PIP) -e '.[bench]'
+	@touch $@ $(VENV)/.demo

@@ -1,0 +1,117 @@
+"""``svmreduce demo``: a small real experiment that needs no download."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import click
+
+from svmreduce.cli.common import json_option, print_json, quiet_option
+
+_EPILOG = """\b
+Examples:
+  svmreduce demo
+  svmreduce demo --json
+"""
+# dataset -> C and gamma that suit it
+_PROBLEMS = {"breast cancer": (1.0, 0.05), "digits": (10.0, 0.02), "checkerboard": (10.0, 1.0)}
+
+
+@click.command(epilog=_EPILOG)
+@click.option(
+    "--rows", type=click.IntRange(min=100), default=8000, show_default=True, help="Checkerboard rows."
+)
+@click.option("--threads", type=int, default=1, show_default=True, help="Threads of every method.")
+@json_option
+@quiet_option
+def demo(rows, threads, as_json, quiet):
+    """Compare official LIBSVM and LIBLINEAR, the own engine, and the same engine on a 10 % sample."""
+    from svmreduce.solvers import SOLVERS
+
+    say = (lambda text: None) if quiet or as_json else (lambda text: click.echo(text, err=True))
+    say("compiling the engine (some seconds, the first time only) …")
+    for name in ("libsvm", "smo", "liblinear"):
+        SOLVERS.get(name).warm_up()
+    records = []
+    for name, (C, gamma) in _PROBLEMS.items():
+        split = _load(name, rows)
+        say(f"{name}: {split.train.n_rows} rows to train on, {split.test.n_rows} to test …")
+        records += [_run(name, split, *method) for method in _methods(C, gamma, threads)]
+    if as_json:
+        print_json({"runs": records})
+    elif not quiet:
+        _print_table(records)
+
+
+def _load(name: str, rows: int):
+    """Data scaled on its training part, and split."""
+    from dataclasses import replace
+
+    import sklearn.datasets
+
+    from svmreduce.data.prepare import make_scaler
+    from svmreduce.data.splitting import holdout
+    from svmreduce.data.synthetic import make
+    from svmreduce.types import Dataset, Split
+
+    if name == "checkerboard":
+        data = make("checkerboard", rows, seed=0)
+    else:
+        load = {"breast cancer": sklearn.datasets.load_breast_cancer, "digits": sklearn.datasets.load_digits}[
+            name
+        ]
+        data = Dataset(*load(return_X_y=True), name)
+    split = holdout(data, test_share=0.3, seed=0)
+    scaler = make_scaler("standard").fit(split.train.X)
+    train = replace(split.train, X=scaler.transform(split.train.X))
+    return Split(train, replace(split.test, X=scaler.transform(split.test.X)))
+
+
+def _methods(C: float, gamma: float, threads: int):
+    from svmreduce.reducers.random import RandomSample
+    from svmreduce.solvers.liblinear import Liblinear
+    from svmreduce.solvers.libsvm import Libsvm
+    from svmreduce.solvers.smo import SMO
+
+    yield "libsvm", Libsvm(C=C, gamma=gamma, threads=threads), None
+    yield "smo", SMO(C=C, gamma=gamma, threads=threads), None
+    yield "liblinear", Liblinear(C=C, dual=False), None
+    yield "random 10 % + smo", SMO(C=C, gamma=gamma, threads=threads), RandomSample(share=0.1)
+
+
+def _run(dataset, split, method, solver, reducer) -> dict:
+    """Reduce, solve, score; seconds are those of reducing, converting and solving."""
+    start = perf_counter()
+    X, y, weights = split.train.X, split.train.y, None
+    if reducer is not None:
+        kept = reducer.fit_reduce(X, y)
+        X, y, weights = kept.X, kept.y, kept.sample_weight
+    solver.fit(X, y, sample_weight=weights)
+    seconds = perf_counter() - start
+    return {
+        "dataset": dataset,
+        "method": method,
+        "rows": split.train.n_rows,
+        "kept": len(y),
+        "seconds": seconds,
+        "accuracy": float(solver.score(split.test.X, split.test.y)),
+        "support_vectors": len(solver.support_) if hasattr(solver, "support_") else None,
+    }
+
+
+def _print_table(records) -> None:
+    from tabulate import tabulate
+
+    rows = [
+        [
+            record["dataset"] if number == 0 or records[number - 1]["dataset"] != record["dataset"] else "",
+            *(record[name] for name in ("method", "rows", "kept")),
+            f"{record['seconds']:.3f}",
+            f"{100 * record['accuracy']:.2f} %",
+            "–" if record["support_vectors"] is None else record["support_vectors"],
+        ]
+        for number, record in enumerate(records)
+    ]
+    headers = ["dataset", "method", "rows", "kept", "seconds", "accuracy", "support vectors"]
+    align = ("left", "left", "right", "right", "right", "right", "right")
+    click.echo(tabulate(rows, headers, colalign=align, disable_numparse=True))

@@ -1,0 +1,122 @@
+"""The ``svmreduce`` command: a table of commands, and one place where errors become one line.
+
+Nothing heavy is imported here, so that ``svmreduce --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+import click
+
+from svmreduce import __version__
+from svmreduce.errors import InputError
+from svmreduce.registry import nearest_name_error
+
+COMMANDS = {
+    "train": ("svmreduce.cli.train:train", "Train one method on one file; writes a LIBSVM model."),
+    "predict": (
+        "svmreduce.cli.predict:predict",
+        "Predict a file with a model; prints accuracy, or MSE and R².",
+    ),
+    "data": ("svmreduce.cli.data:data", "Catalogue of data sets: list, info, get, make."),
+    "methods": ("svmreduce.cli.methods:methods", "Every solver and reducer with its parameters."),
+    "doctor": (
+        "svmreduce.cli.doctor:doctor",
+        "Threads, BLAS, versions, load and noise floor of this machine.",
+    ),
+    "demo": ("svmreduce.cli.demo:demo", "A small real experiment on embedded data."),
+}
+EXIT_INPUT = 2
+EXIT_INTERRUPT = 130
+EXIT_INTERNAL = 70  # the BSD code for a fault in the program itself
+
+
+class LazyGroup(click.Group):
+    """Commands by name, imported on use; errors as one line on stderr."""
+
+    def list_commands(self, ctx):
+        return list(COMMANDS)
+
+    def get_command(self, ctx, name):
+        if name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[name][0].partition(":")
+        return getattr(importlib.import_module(module), attribute)
+
+    def resolve_command(self, ctx, args):
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise nearest_name_error("command", args[0], COMMANDS)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx, formatter):
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, short) for name, (_, short) in COMMANDS.items()])
+
+    def invoke(self, ctx):
+        try:
+            code = super().invoke(ctx)
+            sys.stdout.flush()
+            return code
+        except BrokenPipeError:  # the reader of our output has left, as in `svmreduce … | head`
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+
+    def main(self, *args, standalone_mode=True, **extra):
+        """Run a command and end the process with the exit code that its outcome deserves."""
+        try:
+            code = super().main(*args, standalone_mode=False, **extra)
+        except click.exceptions.Exit as ending:
+            code = ending.exit_code
+        except click.Abort:
+            code = _say("interrupted", EXIT_INTERRUPT)
+        except click.ClickException as error:
+            error.show()
+            code = error.exit_code if isinstance(error, click.UsageError) else EXIT_INPUT
+        except Exception as error:
+            if _debug_wanted():
+                raise
+            code = _explain(error)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+_STATE = {"debug": False}
+
+
+def _debug_wanted() -> bool:
+    return _STATE["debug"]
+
+
+def _explain(error: Exception) -> int:
+    text = " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, OSError) and error.filename is not None:
+        return _say(f"{error.filename}: {error.strerror}", EXIT_INPUT)
+    if isinstance(error, (InputError, ValueError)):
+        return _say(text, EXIT_INPUT)
+    return _say(f"{type(error).__name__}: {text} (use svmreduce --debug … for the traceback)", EXIT_INTERNAL)
+
+
+def _say(text: str, code: int) -> int:
+    click.echo(f"Error: {text}", err=True)
+    return code
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="svmreduce")
+@click.option("--debug", is_flag=True, help="Show tracebacks instead of one-line errors.")
+def cli(debug):
+    """Train SVMs fast by training on less, and measure what that buys.
+
+    \b
+    Examples:
+      svmreduce train --solver smo --kernel rbf -C 1 -g 0.5 train.txt model.txt
+      svmreduce predict test.txt model.txt
+      svmreduce methods
+    """
+    _STATE["debug"] = debug
+
+
+def main():
+    cli(prog_name="svmreduce")

@@ -1,0 +1,184 @@
+"""``svmreduce train``: one method on one file."""
+
+from __future__ import annotations
+
+import warnings
+from time import perf_counter
+
+import click
+
+from svmreduce.cli.common import (
+    check_writable,
+    json_option,
+    parameters_of,
+    parse_settings,
+    parse_value,
+    print_json,
+    print_pairs,
+    quiet_option,
+    read_rows,
+    unknown_parameter,
+)
+from svmreduce.errors import InputError
+from svmreduce.registry import nearest_name_error
+
+_EPILOG = """\b
+Examples:
+  svmreduce train --solver smo --kernel rbf -C 1 -g 0.5 train.txt model.txt
+  svmreduce train --solver libsvm -t linear -C 10 ijcnn1:train model.txt
+  svmreduce train --reducer random --set share=0.1 train.txt model.txt
+  svmreduce train --weights weights.txt --json train.txt model.txt
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("train", metavar="TRAIN")
+@click.argument("model", metavar="MODEL")
+@click.option("-s", "--solver", default="smo", show_default=True, help="See svmreduce methods.")
+@click.option("-t", "--kernel", help="linear, poly, rbf or sigmoid.")
+@click.option("-C", "-c", "--cost", "cost", type=float, help="Price of an error.")
+@click.option("-g", "--gamma", help="Kernel width: a number, scale or auto.")
+@click.option("-d", "--degree", type=int, help="Degree of the poly kernel.")
+@click.option("-r", "--coef0", type=float, help="Constant of the poly and sigmoid kernels.")
+@click.option("-e", "--tol", type=float, help="Stop when the optimality conditions hold this well.")
+@click.option("-m", "--cache-mb", type=float, help="Memory for kernel values, in MB.")
+@click.option("--threads", type=int, help="Threads to use; all allowed cores if not given.")
+@click.option("--seed", type=int, help="Seed of everything random.")
+@click.option("--weights", metavar="FILE", help="One weight per line: how many rows a row stands for.")
+@click.option("--reducer", help="Train on fewer rows, chosen by this reducer.")
+@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Any parameter of the methods.")
+@click.option("--n-features", type=int, help="Columns of the data, if the file does not show them all.")
+@json_option
+@quiet_option
+def train(train, model, solver, weights, reducer, settings, n_features, as_json, quiet, **options):
+    """Train on TRAIN (a file, or NAME[:SPLIT] of the catalogue) and write MODEL."""
+    from svmreduce.reducers import REDUCERS
+    from svmreduce.solvers import SOLVERS
+
+    check_writable(model)
+    solver_class = SOLVERS.get(solver)
+    reducer_class = REDUCERS.get(reducer) if reducer else None
+    if reducer and weights:
+        raise InputError("--weights and --reducer exclude each other: a reducer makes its own weights")
+    method, reduce = _build(solver, solver_class, reducer, reducer_class, options, parse_settings(settings))
+
+    start = perf_counter()
+    data = read_rows(train, "train", n_features)
+    load = perf_counter() - start
+    if data.task not in solver_class.tasks and data.task == "regression":
+        raise InputError(f"{train}: the labels are not classes but numbers, and {solver} only classifies; "
+                         f"try --solver libsvm_svr")  # fmt: skip
+    sample_weight = _read_weights(weights, data.n_rows) if weights else None
+    solver_class.warm_up()
+    record = _fit(method, reduce, data, sample_weight)
+    method.model_.save(model)
+    record = {"solver": solver, **record, "seconds": {"load": load, **record["seconds"]}}
+    if reducer:
+        record["reducer"] = reducer
+    _report(record, model, as_json, quiet)
+
+
+def _build(solver, solver_class, reducer, reducer_class, options, settings):
+    """Solver and reducer from the flags that were typed; their own defaults for the rest."""
+    given = {name: value for name, value in options.items() if value is not None}
+    if "cost" in given:
+        given["C"] = given.pop("cost")
+    if "gamma" in given:
+        given["gamma"] = parse_value(given["gamma"])
+    seed = given.pop("seed", None)
+    known = parameters_of(solver_class)
+    if "kernel" in given and given["kernel"] not in solver_class.kernels:
+        raise nearest_name_error(f"kernel of {solver}", given["kernel"], solver_class.kernels)
+    if "kernel" not in known:
+        given.pop("kernel", None)  # it has only one
+    for name in given:
+        if name not in known:
+            raise InputError(f"{solver} has no {name}; its parameters are {', '.join(known)}")
+    for_reducer = {}
+    reducer_known = parameters_of(reducer_class) if reducer_class else {}
+    for key, value in settings.items():
+        if key in reducer_known:
+            for_reducer[key] = value
+        elif key in known:
+            given[key] = value
+        else:
+            methods = [(solver, solver_class)] + ([(reducer, reducer_class)] if reducer_class else [])
+            raise unknown_parameter(key, *methods)
+    if seed is not None:
+        given |= {"random_state": seed} if "random_state" in known else {}
+        for_reducer |= {"random_state": seed} if "random_state" in reducer_known else {}
+    return solver_class(**given), reducer_class(**for_reducer) if reducer_class else None
+
+
+def _fit(method, reduce, data, sample_weight) -> dict:
+    """Reduce if asked to, train, and say what happened."""
+    X, y, seconds = data.X, data.y, 0.0
+    kept = {}
+    if reduce is not None:
+        reduction = reduce.fit_reduce(X, y)
+        X, y, seconds = reduction.X, reduction.y, reduce.seconds_
+        plain = (reduction.sample_weight == 1).all()
+        sample_weight = None if plain else reduction.sample_weight
+        kept = {"kept": len(y)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # not converging is in the record
+        method.fit(X, y, sample_weight=sample_weight)
+    classes = getattr(method, "classes_", None)
+    return {
+        "rows": data.n_rows,
+        "features": data.n_features,
+        "classes": None if classes is None else len(classes),
+        "seconds": method.seconds_ | {"reduce": method.seconds_["reduce"] + seconds},
+        "iterations": method.n_iter_,
+        "kernel_evals": method.kernel_evals_,
+        "objective": method.objective_,
+        "support_vectors": len(method.support_) if hasattr(method, "support_") else None,
+        "converged": method.converged_,
+        **kept,
+    }
+
+
+def _read_weights(path: str, rows: int):
+    import numpy as np
+
+    with open(path, encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    if len(lines) != rows:
+        raise InputError(f"{path}: {rows} weights are needed, one per row; the file has {len(lines)} lines")
+    weights = np.empty(rows)
+    for number, line in enumerate(lines, start=1):
+        try:
+            weights[number - 1] = float(line)
+        except ValueError:
+            raise InputError(f"{path}:{number}: not a number: {line[:40]!r}") from None
+        if not (np.isfinite(weights[number - 1]) and weights[number - 1] >= 0):
+            raise InputError(f"{path}:{number}: a weight must be finite and not negative, got {line[:40]!r}")
+    return weights
+
+
+def _report(record, model, as_json, quiet):
+    if as_json:
+        print_json(record)
+    elif not quiet:
+        classes = record["classes"]
+        shape = f"{record['rows']} × {record['features']}" + (f", {classes} classes" if classes else "")
+        counters = [
+            (name, record[name]) for name in ("iterations", "kernel_evals", "objective", "support_vectors")
+        ]
+        print_pairs(
+            [
+                ("solver", record["solver"]),
+                ("data", shape),
+                (
+                    "reducer",
+                    f"{record['reducer']}, {record['kept']} rows kept" if "reducer" in record else None,
+                ),
+                *((name.replace("_", " "), value) for name, value in counters),
+                ("seconds", ", ".join(f"{name} {value:.3f}" for name, value in record["seconds"].items())),
+                ("model", model),
+            ]
+        )
+    if not record["converged"]:
+        click.echo(
+            "Warning: stopped before reaching the tolerance; the model is usable but not optimal", err=True
+        )

@@ -1,0 +1,230 @@
+"""Trained kernel models: what every kernel solver ends in, and LIBSVM's model files both ways."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+from svmreduce.core import kernels as core_kernels
+from svmreduce.data.files import open_maybe_compressed
+from svmreduce.data.formats import DENSE_FROM
+from svmreduce.errors import InputError
+from svmreduce.kernels import KERNEL_CODES, KernelSpec
+from svmreduce.model_linear import LinearModel
+from svmreduce.model_rows import format_rows, parse_rows
+from svmreduce.model_text import header_labels, read_model_text, write_text
+from svmreduce.types import Matrix
+
+CLASSIFIERS = ("c_svc", "nu_svc")
+SVM_TYPES = (*CLASSIFIERS, "one_class", "epsilon_svr", "nu_svr")
+_FILE_KERNELS = {name: "polynomial" if name == "poly" else name for name in KERNEL_CODES}
+_IGNORED = {"probA", "probB", "prob_density_marks"}
+_HEADER = {
+    *("svm_type", "kernel_type", "degree", "gamma", "coef0", "nr_class", "total_sv", "rho", "label", "nr_sv"),
+    *_IGNORED,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class KernelModel:
+    """A sum of kernels around support vectors, one sum per pair of classes.
+
+    Kept as LIBSVM keeps it. Support vectors stand class by class in the order of ``labels``. A vector of
+    class i takes part in k-1 of the k(k-1)/2 pairs, so ``coef`` has k-1 rows: in the pair (i, j) with
+    i < j, vectors of class i use row j-1 and vectors of class j use row i. A positive decision value
+    of the pair is a vote for i.
+
+    Parameters
+    ----------
+    kernel : KernelSpec
+    vectors : array or CSR matrix of shape (n_sv, n_features)
+    coef : array of shape (k-1, n_sv); (1, n_sv) for regression and one-class
+    intercepts : array, one per pair in the order (0,1), (0,2), …, (1,2), …; LIBSVM's rho is its negative
+    labels : array of shape (k,), or None for regression and one-class
+    n_support : array of shape (k,), support vectors of each class, or None
+    svm_type : one of c_svc, nu_svc, one_class, epsilon_svr, nu_svr
+    notes : what a model file said that is not used here
+    """
+
+    kernel: KernelSpec
+    vectors: Matrix
+    coef: np.ndarray
+    intercepts: np.ndarray
+    labels: np.ndarray | None = None
+    n_support: np.ndarray | None = None
+    svm_type: str = "c_svc"
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n_vectors(self) -> int:
+        return self.vectors.shape[0]
+
+    @property
+    def task(self) -> str:
+        return "regression" if self.svm_type.endswith("_svr") else "classification"
+
+    def decision_function(self, X, *, threads: int | None = None) -> np.ndarray:
+        """Decision values: shape (n,) for one sum, (n, k(k-1)/2) for k > 2 classes.
+
+        A file with more columns than the model, or fewer, is fine: columns that are not there are
+        zeros, as in LIBSVM.
+        """
+        X, vectors = _same_width(X, self.vectors)
+        if self.labels is None or len(self.labels) == 2:
+            values = core_kernels.decision_function(
+                self.kernel, X, vectors, np.ascontiguousarray(self.coef.T), threads=threads
+            )
+            return values[:, 0] + self.intercepts[0]
+        # One class of vectors at a time: every kernel value is computed once, and a vector is only
+        # multiplied into the k-1 pairs it takes part in.
+        k = len(self.labels)
+        ends = np.concatenate([[0], np.cumsum(self.n_support)])
+        shares = [
+            core_kernels.decision_function(
+                self.kernel, X, vectors[a:b], np.ascontiguousarray(self.coef[:, a:b].T), threads=threads
+            )
+            if b > a
+            else np.zeros((X.shape[0], k - 1))
+            for a, b in pairwise(ends)
+        ]
+        pairs = [shares[i][:, j - 1] + shares[j][:, i] for i, j in combinations(range(k), 2)]
+        return np.column_stack(pairs) + self.intercepts
+
+    def predict(self, X, *, threads: int | None = None) -> np.ndarray:
+        """Labels (or values, for regression) exactly as ``svm-predict`` decides them."""
+        return self.decide(self.decision_function(X, threads=threads))
+
+    def decide(self, decisions: np.ndarray) -> np.ndarray:
+        """What the decision values mean: a vote per pair, ties to the earlier label."""
+        if self.task == "regression":
+            return decisions
+        if self.labels is None:
+            return np.where(decisions > 0, 1, -1)
+        if decisions.ndim == 1:
+            return self.labels[np.where(decisions > 0, 0, 1)]
+        return self.labels[votes(decisions, len(self.labels)).argmax(axis=1)]
+
+    def save(self, path) -> None:
+        """Write a LIBSVM model file; every number survives exactly."""
+        write_text(path, self._pieces())
+
+    def _pieces(self):
+        kernel, trailer = self.kernel, ""
+        yield f"svm_type {self.svm_type}\nkernel_type {_FILE_KERNELS[kernel.name]}\n"
+        if kernel.name == "poly":
+            yield f"degree {int(kernel.degree)}\n"
+        if kernel.name != "linear":
+            yield f"gamma {float(kernel.gamma)!r}\n"
+        if kernel.name in ("poly", "sigmoid"):
+            yield f"coef0 {float(kernel.coef0)!r}\n"
+        yield f"nr_class {2 if self.labels is None else len(self.labels)}\ntotal_sv {self.n_vectors}\n"
+        yield f"rho {' '.join(repr(-rho) for rho in self.intercepts.tolist())}\n"
+        if self.labels is not None:
+            numbers, trailer = header_labels(self.labels)
+            yield f"label {' '.join(map(str, numbers))}\n"
+            yield f"nr_sv {' '.join(map(str, self.n_support.tolist()))}\n"
+        yield "SV\n"
+        yield from format_rows(self.coef, self.vectors)
+        yield trailer
+
+    @classmethod
+    def load(cls, path) -> KernelModel:
+        """Read a LIBSVM model file, whoever wrote it."""
+        text = read_model_text(path, "SV", _HEADER)
+        svm_type = text.word("svm_type")
+        if svm_type not in SVM_TYPES:
+            known = ", ".join(SVM_TYPES)
+            raise text.fail(text.lines["svm_type"], f"unknown svm_type {svm_type!r}: known are {known}")
+        kernel = _read_kernel(text)
+        k, n_sv = text.count("nr_class", least=2), text.count("total_sv", least=1)
+        labels = n_support = None
+        if svm_type in CLASSIFIERS:
+            n_support = np.array(text.numbers("nr_sv", int, k), dtype=np.int64)
+            labels = text.labels(k)
+            if len(np.unique(labels)) != k:
+                raise text.fail(text.lines["label"], "a label appears twice")
+            if n_support.min() < 0 or n_support.sum() != n_sv:
+                raise text.fail(text.lines["nr_sv"], f"the counts must add up to total_sv {n_sv}")
+        elif k != 2:
+            raise text.fail(text.lines["nr_class"], f"{svm_type} models have nr_class 2, got {k}")
+        intercepts = -np.array(text.numbers("rho", float, k * (k - 1) // 2)) + 0.0
+        coef, vectors = parse_rows(text, n_sv, k - 1)
+        if vectors.nnz >= DENSE_FROM * vectors.shape[0] * vectors.shape[1]:
+            vectors = vectors.toarray()
+        ignored = sorted(_IGNORED & text.header.keys())
+        notes = (
+            (f"probability estimates in the model are not used ({', '.join(ignored)})",) if ignored else ()
+        )
+        return cls(kernel, vectors, coef, intercepts, labels, n_support, svm_type, notes)
+
+
+def load_model(path) -> KernelModel | LinearModel:
+    """A model from a file of LIBSVM or LIBLINEAR; the first word tells which."""
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"{path}: no such model file; train one with: svmreduce train DATA {path}")
+    with open_maybe_compressed(path) as file:
+        words = file.read(200).split()
+    if words[:1] == [b"solver_type"]:
+        return LinearModel.load(path)
+    if words[:1] == [b"svm_type"]:
+        return KernelModel.load(path)
+    raise InputError(
+        f"{path}:1: not a model file: it must begin with svm_type (LIBSVM) or solver_type (LIBLINEAR)"
+    )
+
+
+def votes(decisions: np.ndarray, k: int) -> np.ndarray:
+    """How many pairs each class wins, from decision values of shape (n, k(k-1)/2)."""
+    counts = np.zeros((len(decisions), k), dtype=np.int64)
+    for column, (i, j) in enumerate(combinations(range(k), 2)):
+        first = decisions[:, column] > 0
+        counts[:, i] += first
+        counts[:, j] += ~first
+    return counts
+
+
+def _read_kernel(text) -> KernelSpec:
+    given = text.word("kernel_type")
+    if given == "precomputed":
+        raise text.fail(
+            text.lines["kernel_type"],
+            "a precomputed kernel holds row numbers, not vectors, so it cannot predict new rows here; "
+            "train with -t 0, 1, 2 or 3",
+        )
+    names = {word: name for name, word in _FILE_KERNELS.items()}
+    if given not in names:
+        line = text.lines["kernel_type"]
+        raise text.fail(line, f"unknown kernel_type {given!r}: known are {', '.join(names)}")
+    name, values = names[given], {}
+    if name != "linear":
+        values["gamma"] = text.number("gamma")
+    if name in ("poly", "sigmoid"):
+        values["coef0"] = text.number("coef0")
+    if name == "poly":
+        values["degree"] = text.count("degree")
+    try:
+        return KernelSpec(name, **values)
+    except InputError as error:
+        raise text.fail(text.lines["kernel_type"], str(error)) from None
+
+
+def _same_width(X, vectors):
+    """Both with the columns of the wider one."""
+    width = max(X.shape[1], vectors.shape[1])
+    return _widen(X, width), _widen(vectors, width)
+
+
+def _widen(matrix, width: int):
+    rows, columns = matrix.shape
+    if columns == width:
+        return matrix
+    if sparse.issparse(matrix):
+        return sparse.csr_matrix((matrix.data, matrix.indices, matrix.indptr), shape=(rows, width))
+    wide = np.zeros((rows, width))
+    wide[:, :columns] = matrix
+    return wide

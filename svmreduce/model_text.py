@@ -1,0 +1,134 @@
+"""The text of model files: header lines, rows of numbers, and one safe way to write them.
+
+LIBSVM and LIBLINEAR both write ``key value…`` lines, then a line with a single word, then numbers.
+Labels in their headers are whole numbers. A model with other labels (words, say) carries them in a last
+line ``# classes […]``, which their own tools never reach.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from svmreduce.data.files import read_bytes, write_whole
+from svmreduce.errors import InputError
+
+_CLASSES = "# classes "
+_INT32 = 2**31 - 1  # labels are C ints in both tools
+
+
+@dataclass
+class ModelText:
+    """A model file cut into its header and its lines of numbers."""
+
+    path: Path
+    header: dict[str, list[str]]
+    lines: dict[str, int]  # header key -> line number, for messages
+    body: list[str]
+    body_line: int  # line number of body[0]
+    notes: list[str] = field(default_factory=list)
+
+    def fail(self, line: int | None, what: str) -> InputError:
+        where = f"{self.path}:{line}" if line else f"{self.path}"
+        return InputError(f"{where}: {what}")
+
+    def words(self, key: str) -> list[str]:
+        if key not in self.header:
+            raise self.fail(None, f"the header has no line {key!r}; is the file a complete model file?")
+        return self.header[key]
+
+    def word(self, key: str) -> str:
+        words = self.words(key)
+        if len(words) != 1:
+            raise self.fail(self.lines[key], f"{key!r} needs one value, got {len(words)}")
+        return words[0]
+
+    def numbers(self, key: str, kind: type, count: int | None = None) -> list:
+        """The values of a header line as finite numbers, as many as the model needs."""
+        words = self.words(key)
+        if count is not None and len(words) != count:
+            raise self.fail(self.lines[key], f"{key!r} needs {count} values, got {len(words)}")
+        try:
+            values = [kind(word) for word in words]
+        except ValueError:
+            name = "whole numbers" if kind is int else "numbers"
+            raise self.fail(self.lines[key], f"{key!r} takes {name}, got {' '.join(words)!r}") from None
+        if not np.all(np.isfinite(np.array(values, dtype=float))):
+            raise self.fail(self.lines[key], f"{key!r} must be finite, got {' '.join(words)!r}")
+        return values
+
+    def number(self, key: str, kind: type = float):
+        return self.numbers(key, kind, 1)[0]
+
+    def count(self, key: str, least: int = 0) -> int:
+        value = self.number(key, int)
+        if value < least:
+            raise self.fail(self.lines[key], f"{key!r} must be at least {least}, got {value}")
+        return value
+
+    def labels(self, count: int) -> np.ndarray:
+        """The class labels: the header's whole numbers, or the richer ones of the last line."""
+        numbers = self.numbers("label", int, count)
+        for offset, line in enumerate(self.body):
+            if line.startswith(_CLASSES):
+                return self._rich_labels(line, self.body_line + offset, count)
+        return np.array(numbers, dtype=np.int64)
+
+    def _rich_labels(self, line: str, number: int, count: int) -> np.ndarray:
+        try:
+            labels = np.array(json.loads(line[len(_CLASSES) :]))
+        except ValueError:
+            labels = np.empty(0)
+        if labels.shape != (count,) or labels.dtype.kind not in "fiUb":
+            raise self.fail(number, f"the line must list {count} classes, as in {_CLASSES}[1.5, 2.5]")
+        return labels
+
+
+def read_model_text(path, last_key: str, known: set[str]) -> ModelText:
+    """Read a model file up to the lone word ``last_key`` as header, the rest as body lines."""
+    path = Path(path)
+    try:
+        lines = read_bytes(path).decode("utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not a model file: it is not text") from None
+    text = ModelText(path, {}, {}, [], 0)
+    for number, line in enumerate(lines, start=1):
+        words = line.split()
+        if not words:
+            continue
+        key = words[0]
+        if key == last_key:
+            text.body, text.body_line = lines[number:], number + 1
+            return text
+        if key not in known:
+            raise text.fail(number, f"unknown line {key[:40]!r} in the header of a model file")
+        if key in text.header:
+            raise text.fail(number, f"{key!r} appears twice")
+        text.header[key], text.lines[key] = words[1:], number
+    raise text.fail(None, f"no line {last_key!r}: the file is cut short or not a model file")
+
+
+def header_labels(labels: np.ndarray) -> tuple[list[int], str]:
+    """Whole numbers for the header, and the last line that keeps labels of any other kind."""
+    if labels.dtype.kind in "biu" or (labels.dtype.kind == "f" and np.all(labels == np.rint(labels))):
+        numbers = [int(label) for label in labels]
+        if all(abs(number) <= _INT32 for number in numbers):
+            return numbers, ""
+    # np.unique order is class order, so 0, 1, 2… mean the same thing in every file
+    numbers = np.unique(labels, return_inverse=True)[1].tolist()
+    return numbers, f"{_CLASSES}{json.dumps(labels.tolist())}\n"
+
+
+def write_text(path, pieces) -> None:
+    """Write all of it or nothing: a half-written model must never look like a model."""
+    path = Path(path)
+    if path.exists() and not path.is_file():  # a pipe or /dev/stdout cannot be replaced
+        with open(path, "w", encoding="utf-8") as stream:
+            stream.writelines(pieces)
+        return
+    with write_whole(path) as stream:
+        for piece in pieces:
+            stream.write(piece.encode("utf-8"))

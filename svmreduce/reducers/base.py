@@ -1,0 +1,47 @@
+"""The template of every reducer: the base validates and packs, a subclass only chooses rows."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_X_y
+
+from svmreduce.errors import InputError
+from svmreduce.types import Reduction
+
+
+class BaseReducer(BaseEstimator):
+    """Fewer rows that stand for all.
+
+    Class facts
+    -----------
+    tasks : "classification" and/or "regression"
+    gives_weights : whether the kept rows can carry weights other than 1
+    """
+
+    tasks: ClassVar[tuple[str, ...]] = ("classification",)
+    gives_weights: ClassVar[bool] = True
+
+    def _reduce(self, X, y) -> tuple[np.ndarray, np.ndarray, dict]:
+        """Subclass: the rows to keep, the weight of each, and counters worth recording."""
+        raise TypeError(f"{type(self).__name__} does not say how to reduce")
+
+    def fit_reduce(self, X, y) -> Reduction:
+        """Choose rows of (X, y); ``seconds_`` says how long it took.
+
+        Returns
+        -------
+        Reduction
+            ``sample_weight[k]`` says how many rows the kept row ``indices[k]`` stands for.
+        """
+        start = perf_counter()
+        X, y = check_X_y(X, y, accept_sparse="csr", dtype=np.float64, order="C", y_numeric=False)
+        indices, weights, info = self._reduce(X, y)
+        if len(indices) == 0:
+            raise InputError(f"{type(self).__name__} kept no row; ask for more")
+        reduction = Reduction(X[indices], y[indices], weights, indices, info)
+        self.seconds_ = perf_counter() - start
+        return reduction

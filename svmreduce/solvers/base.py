@@ -1,0 +1,245 @@
+"""The template of every solver: the base validates, times and reports; a subclass only solves.
+
+A new binary solver writes ``_fit_binary`` and its class facts. One that has its own multi-class form or
+its own model writes ``_solve`` instead.
+"""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import contextmanager
+from time import perf_counter
+from typing import ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from svmreduce.errors import InputError
+from svmreduce.kernels import KERNEL_CODES, KernelSpec, resolve_gamma
+from svmreduce.model import KernelModel, votes
+from svmreduce.model_linear import LinearModel
+from svmreduce.registry import nearest_name_error
+from svmreduce.solvers.multiclass import one_versus_one
+from svmreduce.solvers.outcome import BinarySolution, Outcome
+
+_WARM: set[type] = set()
+
+
+class BaseSolver(BaseEstimator):
+    """What all solvers share; see ``SVMClassifier`` and ``SVMRegressor`` for the two tasks.
+
+    Class facts
+    -----------
+    kernels : the kernels it takes
+    tasks : "classification" or "regression"
+    accepts_weights : whether ``fit`` takes ``sample_weight``
+    weights_reason : why not, and which solver does
+    """
+
+    kernels: ClassVar[tuple[str, ...]] = tuple(KERNEL_CODES)
+    tasks: ClassVar[tuple[str, ...]] = ("classification",)
+    accepts_weights: ClassVar[bool] = True
+    weights_reason: ClassVar[str] = ""
+
+    def _solve(self, X, y, weights) -> Outcome:
+        """Subclass: train on checked rows; ``y`` holds class numbers 0…k-1 or regression targets."""
+        raise TypeError(f"{type(self).__name__} does not say how to solve")
+
+    def fit(self, X, y, sample_weight=None):
+        """Train. Stage times go to ``seconds_``: convert, reduce, solve.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+        y : array of shape (n,)
+        sample_weight : array of shape (n,), optional
+            How many rows a row stands for. A zero weight is the same as leaving the row out.
+        """
+        if sample_weight is not None and not self.accepts_weights:
+            raise InputError(f"{type(self).__name__} cannot take sample_weight: {self.weights_reason}")
+        start = perf_counter()
+        self.seconds_ = {"convert": 0.0, "reduce": 0.0, "solve": 0.0}
+        with self._stage("convert"):
+            X, y, weights, kept = self._validate(X, y, sample_weight)
+        outcome = self._solve(X, y, weights)
+        self._store(outcome, X, kept)
+        others = self.seconds_["convert"] + self.seconds_["reduce"]
+        self.seconds_["solve"] = max(0.0, perf_counter() - start - others)
+        if not self.converged_:
+            more = "raise max_iter, " if hasattr(self, "max_iter") else ""
+            warnings.warn(
+                f"{type(self).__name__} stopped before it reached tol; {more}scale the data or lower C",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    @contextmanager
+    def _stage(self, name: str):
+        """Book the time of this block under its own name instead of under ``solve``."""
+        start = perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds_[name] += perf_counter() - start
+
+    def _validate(self, X, y, sample_weight):
+        """Checked rows, targets and weights without zero-weight rows, and which rows those are."""
+        self._check_numbers()
+        X, y = validate_data(self, X, y, **_FORM)
+        X = _canonical(X)
+        weights = np.ones(X.shape[0])
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+            if weights.min() < 0:
+                raise InputError(f"sample_weight must not be negative, got {weights.min():g}")
+        y, weights = self._targets(y, weights)
+        kept = np.flatnonzero(weights > 0)
+        if len(kept) < len(weights):
+            X, y, weights = X[kept], y[kept], weights[kept]
+        self._check_targets(y)
+        return X, y, weights, kept
+
+    def _check_numbers(self) -> None:
+        for name in ("C", "tol"):
+            value = getattr(self, name, None)
+            if value is not None and not (np.isfinite(value) and value > 0):
+                raise InputError(f"{name} must be a positive number, got {value}")
+
+    def _targets(self, y, weights):
+        """Task: what ``_solve`` gets as targets, and weights that may depend on them."""
+        return y, weights
+
+    def _check_targets(self, y) -> None:
+        if len(y) == 0:
+            raise InputError("every sample_weight is zero: there is nothing to train on")
+
+    def _kernel_spec(self, X) -> KernelSpec:
+        if self.kernel not in self.kernels:
+            raise nearest_name_error(f"kernel of {type(self).__name__}", self.kernel, self.kernels)
+        gamma = 1.0 if self.kernel == "linear" else resolve_gamma(self.gamma, X)
+        return KernelSpec(self.kernel, gamma, self.coef0, self.degree)
+
+    def _store(self, outcome: Outcome, X, kept) -> None:
+        model = self.model_ = outcome.model
+        self.intercept_ = model.intercepts
+        if isinstance(model, KernelModel):
+            self.support_ = kept[outcome.support]
+            self.support_vectors_, self.dual_coef_ = model.vectors, model.coef
+        else:
+            self.coef_ = model.weights
+        self.objective_, self.gap_ = outcome.objective, outcome.gap
+        self.n_iter_, self.kernel_evals_ = outcome.n_iter, outcome.kernel_evals
+        self.converged_ = bool(outcome.converged)
+
+    def _decisions(self, X) -> np.ndarray:
+        check_is_fitted(self)
+        X = _canonical(validate_data(self, X, reset=False, **_FORM))
+        return self.model_.decision_function(X, threads=getattr(self, "threads", None))
+
+    @classmethod
+    def warm_up(cls) -> None:
+        """Compile everything a fit and a prediction need on a toy problem, once, off the clock."""
+        if cls in _WARM:
+            return
+        X = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 2.0], [2.0, 0.0]])
+        y = np.array([1, 0, 1, 0])
+        for rows in (X, sparse.csr_matrix(X)):
+            cls().fit(rows, y).predict(rows)
+        _WARM.add(cls)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class SVMClassifier(ClassifierMixin, BaseSolver):
+    """A solver of class labels. Several classes are handled one against one unless ``_solve`` differs."""
+
+    def _fit_binary(self, X, y, weights, kernel: KernelSpec) -> BinarySolution:
+        """Subclass: solve for targets ±1 with weights > 0."""
+        raise TypeError(f"{type(self).__name__} does not say how to solve a two-class problem")
+
+    def _solve(self, X, y, weights) -> Outcome:
+        return one_versus_one(self._fit_binary, X, y, weights, self._kernel_spec(X), self.classes_)
+
+    def _targets(self, y, weights):
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        return codes, weights
+
+    def _check_targets(self, y):
+        super()._check_targets(y)
+        present = len(np.unique(y))
+        if present < 2 or present < len(self.classes_):
+            missing = "" if present == len(self.classes_) else " with a weight above zero"
+            raise InputError(
+                f"training needs rows of at least two classes, and of every class{missing}; "
+                f"got {present} class{'es' if present != 1 else ''}"
+            )
+
+    def decision_function(self, X) -> np.ndarray:
+        """Above zero means ``classes_[1]``; with k > 2 classes one column per class, votes first.
+
+        The columns are votes plus a share of the summed decision values below one half, as in
+        scikit-learn. ``predict`` follows LIBSVM: votes only, ties to the earlier class.
+        """
+        values = self._decisions(X)
+        model = self.model_
+        if values.ndim == 1 or isinstance(model, LinearModel):
+            return values if values.ndim == 1 else values[:, np.argsort(model.labels)]
+        return class_scores(values, len(model.labels))[:, np.argsort(model.labels)]
+
+    def predict(self, X) -> np.ndarray:
+        decisions = self._decisions(X)
+        return self.model_.decide(decisions)
+
+
+class SVMRegressor(RegressorMixin, BaseSolver):
+    """A solver of real targets."""
+
+    tasks = ("regression",)
+
+    def _targets(self, y, weights):
+        return np.asarray(y, dtype=np.float64), weights
+
+    def predict(self, X) -> np.ndarray:
+        return self._decisions(X)
+
+
+def class_scores(decisions: np.ndarray, k: int) -> np.ndarray:
+    """One score per class from pairwise decision values: its votes, then how clear they were."""
+    sums = np.zeros((len(decisions), k))
+    column = 0
+    for i in range(k):
+        for j in range(i + 1, k):
+            sums[:, i] += decisions[:, column]
+            sums[:, j] -= decisions[:, column]
+            column += 1
+    return votes(decisions, k) + sums / (3 * (np.abs(sums) + 1))
+
+
+def seed_of(random_state) -> int:
+    """A whole number from scikit-learn's three forms of ``random_state``."""
+    if isinstance(random_state, (int, np.integer)):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+_FORM = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "accept_large_sparse": False}
+
+
+def _canonical(X):
+    """CSR rows sorted, without repeats, as ``csr_matrix``; arrays as they are."""
+    if not sparse.issparse(X):
+        return X
+    if not (isinstance(X, sparse.csr_matrix) and X.has_canonical_format):
+        X = sparse.csr_matrix(X, copy=True)
+        X.sum_duplicates()
+    return X

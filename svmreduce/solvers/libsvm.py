@@ -1,0 +1,202 @@
+"""Official LIBSVM, the baseline of the papers, as estimators."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from itertools import combinations
+
+import numpy as np
+from libsvm import svm
+from threadpoolctl import ThreadpoolController
+
+from svmreduce.core.jit import resolve_threads
+from svmreduce.errors import InputError
+from svmreduce.model import KernelModel
+from svmreduce.solvers.base import BaseSolver, Outcome, SVMClassifier, SVMRegressor
+from svmreduce.solvers.nodes import LogTap, default_options, node_rows, pointer
+
+_LOG = LogTap(svm.PRINT_STRING_FUN, svm.libsvm.svm_set_print_string_function)
+_ITERATIONS = re.compile(r"#iter = (\d+)")
+_OBJECTIVE = re.compile(r"obj = ([-+.\deE]+|-?nan|-?inf)")
+
+
+class _LibsvmBackend(BaseSolver):
+    """What classification and regression share: conversion, the call, and reading the answer."""
+
+    accepts_weights = False
+    weights_reason = (
+        "official LIBSVM has one C for all rows of a class; "
+        "the solver 'smo' takes weights and finds the same optimum"
+    )
+
+    def _problem(self, X, target):
+        """LIBSVM's own form of the rows; the arrays behind it come along to stay alive."""
+        nodes, addresses, _ = node_rows(X, spare=1)
+        target = np.ascontiguousarray(target, dtype=np.float64)
+        problem = svm.svm_problem.__new__(svm.svm_problem)
+        problem.l = X.shape[0]
+        problem.y = pointer(target, ctypes.POINTER(ctypes.c_double))
+        problem.x = pointer(addresses, ctypes.POINTER(ctypes.POINTER(svm.svm_node)))
+        return problem, (nodes, addresses, target)
+
+    def _train(self, X, target, svm_type: str, **numbers) -> tuple[KernelModel, np.ndarray, list, list]:
+        kernel = self._kernel_spec(X)
+        options = default_options(svm.svm_parameter)
+        options.svm_type = svm.svm_forms[svm_type.upper()]
+        options.kernel_type = kernel.code
+        options.gamma, options.coef0, options.degree = kernel.gamma, kernel.coef0, int(kernel.degree)
+        options.C, options.eps, options.cache_size = self.C, self.tol, self.cache_mb
+        options.shrinking = int(self.shrinking)
+        for name, value in numbers.items():
+            setattr(options, name, value)
+        with self._stage("convert"):
+            problem, alive = self._problem(X, target)
+        complaint = svm.libsvm.svm_check_parameter(problem, options)
+        if complaint:
+            raise InputError(f"LIBSVM refuses these parameters: {complaint.decode()}")
+        openmp = ThreadpoolController().select(user_api="openmp")
+        with openmp.limit(limits=resolve_threads(self.threads)):
+            self.threads_ = max([lib.num_threads for lib in openmp.lib_controllers], default=1)
+            raw, log = _LOG.record(lambda: svm.libsvm.svm_train(problem, options))
+        raw = svm.toPyModel(raw)
+        with self._stage("convert"):
+            model, support = _read_answer(raw, X, kernel, svm_type)
+        del raw, alive
+        iterations = [int(found) for found in _ITERATIONS.findall(log)]
+        objectives = [float(found) for found in _OBJECTIVE.findall(log)]
+        return model, support, iterations, objectives
+
+    def _outcome(self, model, support, iterations, objectives, sizes) -> Outcome:
+        return Outcome(
+            model,
+            support,
+            objective=sum(objectives) if objectives else None,
+            n_iter=sum(iterations) if iterations else None,
+            converged=all(n < step_limit(rows) for n, rows in zip(iterations, sizes, strict=True)),
+        )
+
+
+class Libsvm(_LibsvmBackend, SVMClassifier):
+    """C-SVC by official LIBSVM, its own one-against-one included.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+    kernel : {"linear", "poly", "rbf", "sigmoid"}, default="rbf"
+    gamma : float or {"scale", "auto"}, default="scale"
+    coef0 : float, default=0.0
+    degree : int, default=3
+    tol : float, default=1e-3
+        LIBSVM's -e.
+    cache_mb : float, default=100
+        LIBSVM's -m.
+    shrinking : bool, default=True
+    threads : int or None
+        None takes every core this process may use; the count in effect is ``threads_``.
+    """
+
+    def __init__(
+        self,
+        C=1.0,
+        kernel="rbf",
+        gamma="scale",
+        coef0=0.0,
+        degree=3,
+        tol=1e-3,
+        cache_mb=100,
+        shrinking=True,
+        threads=None,
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.degree = degree
+        self.tol = tol
+        self.cache_mb = cache_mb
+        self.shrinking = shrinking
+        self.threads = threads
+
+    def _solve(self, X, y, weights):
+        # Two classes go in as -1 and +1, which LIBSVM always orders +1 first: above zero is classes_[1].
+        binary = len(self.classes_) == 2
+        target = 2.0 * y - 1.0 if binary else y
+        model, support, iterations, objectives = self._train(X, target, "c_svc")
+        codes = (model.labels + 1) // 2 if binary else model.labels
+        counts = np.bincount(y)[codes]
+        sizes = [int(a + b) for a, b in combinations(counts, 2)]
+        named = KernelModel(
+            model.kernel, model.vectors, model.coef, model.intercepts, self.classes_[codes], model.n_support
+        )
+        return self._outcome(named, support, iterations, objectives, sizes)
+
+
+class LibsvmSVR(_LibsvmBackend, SVMRegressor):
+    """ε-SVR by official LIBSVM.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+    epsilon : float, default=0.1
+        Errors up to here cost nothing (LIBSVM's -p).
+    kernel : {"linear", "poly", "rbf", "sigmoid"}, default="rbf"
+    gamma : float or {"scale", "auto"}, default="scale"
+    coef0 : float, default=0.0
+    degree : int, default=3
+    tol : float, default=1e-3
+    cache_mb : float, default=100
+    shrinking : bool, default=True
+    threads : int or None
+    """
+
+    weights_reason = "official LIBSVM has one C for all rows; repeat a row to give it more weight"
+
+    def __init__(
+        self,
+        C=1.0,
+        epsilon=0.1,
+        kernel="rbf",
+        gamma="scale",
+        coef0=0.0,
+        degree=3,
+        tol=1e-3,
+        cache_mb=100,
+        shrinking=True,
+        threads=None,
+    ):
+        self.C = C
+        self.epsilon = epsilon
+        self.kernel = kernel
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.degree = degree
+        self.tol = tol
+        self.cache_mb = cache_mb
+        self.shrinking = shrinking
+        self.threads = threads
+
+    def _solve(self, X, y, weights):
+        model, support, iterations, objectives = self._train(X, y, "epsilon_svr", p=self.epsilon)
+        return self._outcome(model, support, iterations, objectives, [2 * len(y)])
+
+
+def step_limit(rows: int) -> int:
+    """Where LIBSVM gives up, by its source; it says so only on the C library's stderr."""
+    return max(10_000_000, 100 * rows)
+
+
+def _read_answer(raw, X, kernel, svm_type) -> tuple[KernelModel, np.ndarray]:
+    """Copy the trained model out of LIBSVM's memory."""
+    k, n_sv = raw.nr_class, raw.l
+
+    def copied(address, size, dtype):
+        return np.array(np.ctypeslib.as_array(address, (size,)), dtype=dtype) if size else np.empty(0, dtype)
+
+    support = copied(raw.sv_indices, n_sv, np.int64) - 1
+    coef = np.array([copied(raw.sv_coef[row], n_sv, np.float64) for row in range(k - 1)])
+    intercepts = -copied(raw.rho, k * (k - 1) // 2, np.float64) + 0.0
+    labels = n_support = None
+    if svm_type == "c_svc":
+        labels, n_support = copied(raw.label, k, np.int64), copied(raw.nSV, k, np.int64)
+    return KernelModel(kernel, X[support], coef, intercepts, labels, n_support, svm_type), support

@@ -1,0 +1,67 @@
+"""Many classes from a two-class solver: one against one, put together the way LIBSVM does."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from svmreduce.kernels import KernelSpec
+from svmreduce.model import KernelModel
+from svmreduce.solvers.outcome import Outcome
+
+
+def one_versus_one(fit_binary, X, y, weights, kernel: KernelSpec, classes) -> Outcome:
+    """Solve every pair of classes and join the answers in one model.
+
+    Each pair sees only its own rows, so k classes cost far less than k(k-1)/2 full fits. Counters are
+    summed over the pairs, the gap is the largest, and all pairs must converge.
+
+    Parameters
+    ----------
+    fit_binary : callable (X, y, weights, kernel) -> BinarySolution
+    y : class numbers 0…k-1, positions in ``classes``
+    """
+    k = len(classes)
+    # With two classes the second stands first, so that a positive value means classes[1].
+    order = [1, 0] if k == 2 else list(range(k))
+    rows_of = [np.flatnonzero(y == code) for code in order]
+    pairs = list(combinations(range(k), 2))
+    betas = np.zeros((k - 1, len(y)))
+    solutions = []
+    for i, j in pairs:
+        rows = np.sort(np.concatenate([rows_of[i], rows_of[j]]))
+        target = np.where(y[rows] == order[i], 1.0, -1.0)
+        part, own = (X, weights) if k == 2 else (X[rows], weights[rows])
+        solution = fit_binary(part, target, own, kernel)
+        solutions.append(solution)
+        first = target > 0
+        betas[j - 1, rows[first]] = solution.beta[first]
+        betas[i, rows[~first]] = solution.beta[~first]
+    used = np.any(betas != 0, axis=0)
+    kept = [rows[used[rows]] for rows in rows_of]
+    support = np.concatenate(kept)
+    model = KernelModel(
+        kernel,
+        X[support],
+        np.ascontiguousarray(betas[:, support]),
+        np.array([solution.intercept for solution in solutions], dtype=np.float64),
+        classes[order],
+        np.array([len(rows) for rows in kept]),
+    )
+    gaps = [solution.gap for solution in solutions]
+    return Outcome(
+        model,
+        support,
+        objective=_total(solution.objective for solution in solutions),
+        n_iter=_total(solution.n_iter for solution in solutions),
+        kernel_evals=_total(solution.kernel_evals for solution in solutions),
+        gap=None if None in gaps else max(gaps),
+        converged=all(solution.converged for solution in solutions),
+    )
+
+
+def _total(values):
+    """Their sum, or None when one of them is not known."""
+    values = list(values)
+    return None if None in values else sum(values)

@@ -1,0 +1,114 @@
+"""The frame of the command line: help, errors as one line, exit codes, lightness."""
+
+import subprocess
+import sys
+import time
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from svmreduce import __version__
+from svmreduce.cli import main as frame
+from svmreduce.cli.main import COMMANDS, cli
+from svmreduce.errors import InputError
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
+
+
+def test_help_lists_every_command_and_imports_none():
+    result = run("--help")
+    assert result.exit_code == 0
+    for name, (_, short) in COMMANDS.items():
+        assert name in result.stdout and short[:40] in result.stdout
+
+
+def test_help_is_light(record_property):
+    code = (
+        "import sys, svmreduce.cli.main;"
+        "print([m for m in sys.modules if m.split('.')[0] in {heavy} or m in {own}])"
+    )
+    heavy = {"numpy", "scipy", "sklearn", "numba", "pandas", "yaml", "pydantic"}
+    own = {where.partition(":")[0] for where, _ in COMMANDS.values()}
+    command = [sys.executable, "-c", code.format(heavy=heavy, own=own)]
+    start = time.perf_counter()
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    record_property("seconds", time.perf_counter() - start)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_examples(name):
+    result = run(name, "--help")
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"Usage: cli {name}") and "Example" in result.stdout
+
+
+def test_version():
+    assert run("--version").stdout.strip() == f"svmreduce, version {__version__}"
+
+
+def test_unknown_command_names_the_nearest():
+    result = run("trian")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: unknown command 'trian': did you mean 'train'?")
+
+
+def test_usage_errors_exit_2():
+    assert run("train").exit_code == 2
+    assert run("train", "--nonsense", "a", "b").exit_code == 2
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    """Make ``svmreduce doctor`` raise what the test wants."""
+
+    def install(error):
+        @click.command()
+        def command():
+            raise error
+
+        monkeypatch.setattr(frame.LazyGroup, "get_command", lambda self, ctx, name: command)
+
+    return install
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "text"),
+    [
+        (InputError("file:3: what\nand why"), 2, "Error: file:3: what and why\n"),
+        (ValueError("Input X contains NaN."), 2, "Error: Input X contains NaN.\n"),
+        (
+            FileNotFoundError(2, "No such file or directory", "x.txt"),
+            2,
+            "Error: x.txt: No such file or directory\n",
+        ),
+        (RuntimeError("odd"), 70, "Error: RuntimeError: odd (use svmreduce --debug … for the traceback)\n"),
+        (KeyError("k"), 70, "Error: KeyError: 'k' (use svmreduce --debug … for the traceback)\n"),
+        (click.ClickException("no"), 2, "Error: no\n"),
+    ],
+)
+def test_errors_become_one_line(failing, error, code, text):
+    failing(error)
+    result = run("doctor")
+    assert (result.exit_code, result.stderr, result.stdout) == (code, text, "")
+
+
+def test_debug_shows_the_traceback(failing):
+    failing(RuntimeError("odd"))
+    assert isinstance(run("--debug", "doctor").exception, RuntimeError)
+    assert run("doctor").exit_code == 70  # and is forgotten by the next call
+
+
+def test_ctrl_c_exits_130(failing):
+    failing(KeyboardInterrupt())
+    result = run("doctor")
+    assert result.exit_code == 130 and result.stderr.strip().endswith("Error: interrupted")
+
+
+def test_a_closed_pipe_is_quiet():
+    shell = f"{sys.executable} -m svmreduce methods --json | true"
+    done = subprocess.run(["bash", "-c", f"set -o pipefail; {shell}"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,61 @@
+"""``methods``, ``doctor`` and ``demo``: what they tell is true of the code they tell it about."""
+
+import json
+
+from click.testing import CliRunner
+
+from svmreduce.cli.main import cli
+from svmreduce.reducers import REDUCERS
+from svmreduce.solvers import SOLVERS
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli, list(arguments))
+
+
+def test_methods_tells_every_method_and_its_defaults():
+    listed = {entry["name"]: entry for entry in json.loads(run("methods", "--json").stdout)["methods"]}
+    assert list(listed) == SOLVERS.names() + REDUCERS.names()
+    for registry in (SOLVERS, REDUCERS):
+        for name in registry.names():
+            assert listed[name]["parameters"] == registry.get(name)().get_params()
+    assert listed["libsvm"]["weights"] is False and "'smo'" in listed["libsvm"]["weights_reason"]
+    assert listed["liblinear"]["kernels"] == ["linear"]
+    text = run("methods").stdout
+    assert all(f"{name}: " in text for name in listed)
+
+
+def test_one_method_in_full():
+    text = run("methods", "smo").stdout
+    assert "Largest violation of the optimality conditions" in text and "liblinear:" not in text
+    wrong = run("methods", "sno")
+    assert wrong.exit_code == 2 and "did you mean 'smo'?" in wrong.stderr
+
+
+def test_doctor():
+    facts = json.loads(run("doctor", "--json").stdout)
+    assert 1 <= facts["cores_allowed"] <= facts["cores"]
+    assert facts["versions"]["numpy"] and facts["versions"]["libsvm-official"]
+    assert facts["noise"]["median"] > 0 and facts["noise"]["spread"] >= 0
+    assert any(library["library"] == "openblas" for library in facts["libraries"]) or facts["libraries"]
+    text = run("doctor").stdout
+    assert "noise" in text and "cache" in text
+
+
+def test_demo_compares_the_methods():
+    result = run("demo", "--rows", "400", "--json")
+    assert result.exit_code == 0
+    runs = json.loads(result.stdout)["runs"]
+    assert {entry["dataset"] for entry in runs} == {"breast cancer", "digits", "checkerboard"}
+    for entry in runs:
+        assert 0 <= entry["accuracy"] <= 1 and 0 < entry["kept"] <= entry["rows"]
+    by = {(entry["dataset"], entry["method"]): entry for entry in runs}
+    for dataset in ("breast cancer", "digits", "checkerboard"):
+        assert abs(by[dataset, "libsvm"]["accuracy"] - by[dataset, "smo"]["accuracy"]) < 0.02
+        assert by[dataset, "random 10 % + smo"]["kept"] < 0.11 * by[dataset, "smo"]["rows"]
+
+
+def test_demo_prints_a_table():
+    text = run("demo", "--rows", "400", "--quiet").stdout
+    assert text == ""
+    assert "random 10 % + smo" in run("demo", "--rows", "400").stdout

@@ -1,0 +1,235 @@
+"""``train`` and ``predict``: the main path, the fields scripts rely on, and every error line."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from svmreduce.cli.common import parse_value
+from svmreduce.cli.main import cli
+from svmreduce.data.libsvm_text import write_libsvm
+from svmreduce.model import load_model
+from svmreduce.solvers import SOLVERS
+from svmreduce.solvers.smo import SMO
+
+TRAIN_FIELDS = [
+    *("solver", "rows", "features", "classes", "seconds", "iterations", "kernel_evals", "objective"),
+    *("support_vectors", "converged"),
+]
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
+
+
+def fails(*arguments):
+    """The one line on stderr of a command that must end with exit code 2."""
+    result = run(*arguments)
+    assert result.exit_code == 2 and result.stdout == ""
+    assert result.stderr.startswith("Error: ") and result.stderr.count("\n") == 1
+    return result.stderr
+
+
+@pytest.fixture
+def files(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=200) > 0, 1.0, -1.0)
+    write_libsvm(tmp_path / "train", X[:150], y[:150])
+    write_libsvm(tmp_path / "test", X[150:], y[150:])
+    write_libsvm(tmp_path / "numbers", X, X[:, 0] ** 2 + X[:, 1])
+    return tmp_path, X, y
+
+
+@pytest.mark.parametrize("solver", SOLVERS.names())
+def test_train_then_predict(files, solver):
+    folder, _, y = files
+    trained = run("train", "--solver", solver, "-C", 2, "--json", folder / "train", folder / "model")
+    assert trained.exit_code == 0 and trained.stderr == ""
+    record = json.loads(trained.stdout)
+    assert list(record) == TRAIN_FIELDS
+    assert list(record["seconds"]) == ["load", "convert", "reduce", "solve"]
+    assert (record["solver"], record["rows"], record["features"]) == (solver, 150, 3)
+    assert record["converged"] is True and record["iterations"] > 0
+    predicted = run("predict", "--json", folder / "test", folder / "model", folder / "out")
+    assert predicted.exit_code == 0 and predicted.stderr == ""
+    scores = json.loads(predicted.stdout)
+    regression = "regression" in SOLVERS.get(solver).tasks
+    assert record["classes"] == (None if regression else 2)
+    assert list(scores) == ["rows", *(["mse", "r2"] if regression else ["accuracy"]), "seconds"]
+    out = np.loadtxt(folder / "out")
+    assert scores["rows"] == len(out) == 50
+    if regression:
+        assert scores["mse"] == pytest.approx(np.mean((out - y[150:]) ** 2))
+        assert scores["r2"] == pytest.approx(1 - scores["mse"] / np.var(y[150:]))
+    else:
+        assert scores["accuracy"] == pytest.approx(np.mean(out == y[150:])) and scores["accuracy"] > 0.8
+
+
+def test_flags_reach_the_solver(files):
+    folder, X, y = files
+    flags = ["-t", "poly", "-C", 0.5, "-g", 0.25, "-d", 2, "-r", 1.5, "-e", 1e-5, "-m", 50, "--threads", 1]
+    record = json.loads(run("train", *flags, "--json", folder / "train", folder / "model").stdout)
+    expected = SMO(C=0.5, kernel="poly", gamma=0.25, degree=2, coef0=1.5, tol=1e-5).fit(X[:150], y[:150])
+    assert record["objective"] == pytest.approx(expected.objective_, rel=1e-6)
+    kernel = load_model(folder / "model").kernel
+    assert (kernel.name, kernel.gamma, kernel.coef0, kernel.degree) == ("poly", 0.25, 1.5, 2)
+
+
+def test_human_output_is_short(files):
+    folder, _, _ = files
+    text = run("train", folder / "train", folder / "model").stdout
+    assert "150 × 3, 2 classes" in text and "support vectors" in text
+    assert run("predict", folder / "test", folder / "model").stdout.startswith("Accuracy = ")
+    assert run("train", "-q", folder / "train", folder / "model").stdout == ""
+    assert run("predict", "-q", folder / "test", folder / "model").stdout == ""
+
+
+def test_words_as_labels_survive(tmp_path):
+    lines = [f"{i % 7},{i % 5},{'yes' if i % 7 > 3 else 'no'}" for i in range(70)]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    assert run("train", "-C", 100, tmp_path / "t.csv", tmp_path / "m").exit_code == 0
+    assert run("predict", tmp_path / "t.csv", tmp_path / "m", tmp_path / "out").stdout.startswith(
+        "Accuracy = 100%"
+    )
+    assert set((tmp_path / "out").read_text().split()) == {"yes", "no"}
+
+
+def test_decision_values_are_written(files):
+    folder, X, _ = files
+    run("train", folder / "train", folder / "model")
+    run("predict", folder / "test", folder / "model", folder / "out", "--decision-values")
+    written = np.loadtxt(folder / "out")
+    values = load_model(folder / "model").decision_function(X[150:])
+    np.testing.assert_allclose(written[:, 1], values, rtol=1e-12)
+    assert np.array_equal(written[:, 0], np.where(values > 0, 1, -1))
+
+
+def test_weights_from_a_file(files):
+    folder, X, y = files
+    weights = np.arange(150) % 3
+    (folder / "w").write_text("".join(f"{weight}\n" for weight in weights))
+    record = json.loads(
+        run("train", "--json", "-g", 0.5, "--weights", folder / "w", folder / "train", folder / "m").stdout
+    )
+    expected = SMO(gamma=0.5).fit(X[:150], y[:150], sample_weight=weights)
+    assert record["objective"] == pytest.approx(expected.objective_, rel=1e-6)
+
+
+def test_reducer_before_solver(files):
+    folder, _, _ = files
+    flags = ["--reducer", "random", "--set", "share=0.2", "--seed", 3, "--json"]
+    record = json.loads(run("train", *flags, folder / "train", folder / "m").stdout)
+    assert (record["reducer"], record["rows"], record["kept"]) == ("random", 150, 30)
+    assert record["seconds"]["reduce"] > 0
+    again = json.loads(run("train", *flags, folder / "train", folder / "m").stdout)
+    assert again["objective"] == record["objective"]
+    plain = ["--solver", "libsvm", "--reducer", "random", "--set", "weighted=false"]
+    assert run("train", *plain, folder / "train", folder / "m").exit_code == 0
+
+
+def test_stopping_early_is_said(files):
+    folder, _, _ = files
+    result = run("train", "-C", 1000, "-g", 5, "--set", "max_iter=1", folder / "train", folder / "m")
+    assert result.exit_code == 0 and "Warning: stopped before reaching the tolerance" in result.stderr
+
+
+def test_liblinear_takes_its_only_kernel(files):
+    folder, _, _ = files
+    assert run("train", "-s", "liblinear", "-t", "linear", folder / "train", folder / "m").exit_code == 0
+    assert "solver_type" in (folder / "m").read_text()
+
+
+def test_a_name_of_the_catalogue(files, monkeypatch):
+    from svmreduce.data import catalog
+    from svmreduce.types import Dataset
+
+    folder, X, y = files
+    asked = []
+    monkeypatch.setattr(
+        catalog, "load", lambda name, split: asked.append((name, split)) or Dataset(X, y, name)
+    )
+    for source in ("ijcnn1", "ijcnn1:test"):
+        assert run("train", source, folder / "m").exit_code == 0
+    run("predict", "ijcnn1", folder / "m")
+    assert asked == [("ijcnn1", "train"), ("ijcnn1", "test"), ("ijcnn1", "test")]
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--solver", "libsmv"], "unknown solver 'libsmv': did you mean 'libsvm'?"),
+        (["--kernel", "rfb"], "unknown kernel of smo 'rfb': did you mean 'rbf'?"),
+        (["--solver", "liblinear", "--kernel", "rbf"], "unknown kernel of liblinear 'rbf': known are linear"),
+        (["--reducer", "randon"], "unknown reducer 'randon': did you mean 'random'?"),
+        (["--set", "max_itr=3"], "unknown parameter of smo 'max_itr': did you mean 'max_iter'?"),
+        (
+            ["--reducer", "random", "--set", "shar=3"],
+            "unknown parameter of smo or random 'shar': did you mean 'share'?",
+        ),
+        (["--set", "share"], "--set takes key=value, got 'share'"),
+        (["--solver", "liblinear", "-g", "1"], "liblinear has no gamma; its parameters are C, loss"),
+        (["-C", "-1"], "C must be a positive number, got -1"),
+        (["-g", "wide"], "gamma must be a positive number, 'auto' or 'scale', got 'wide'"),
+        (["--solver", "libsvm", "--reducer", "random"], "cannot take sample_weight: official LIBSVM"),
+        (["--reducer", "random", "--weights", "w"], "--weights and --reducer exclude each other"),
+    ],
+)
+def test_bad_flags(files, flags, message):
+    folder, _, _ = files
+    assert message in fails("train", *flags, folder / "train", folder / "m")
+    assert not (folder / "m").exists()
+
+
+def test_bad_files(files):
+    folder, _, _ = files
+    (folder / "broken").write_text("1 1:2\n-1 1:x\n")
+    assert f"{folder}/broken:2" in fails("train", folder / "broken", folder / "m")
+    assert "no such file" in fails("train", folder / "none", folder / "m")
+    assert "unknown data set 'ijcn1': did you mean 'ijcnn1'?" in fails("train", "ijcn1", folder / "m")
+    assert "does not exist; create it first" in fails("train", folder / "train", folder / "no" / "m")
+    assert "is a folder" in fails("train", folder / "train", folder)
+    assert "--solver libsvm_svr" in fails("train", folder / "numbers", folder / "m")
+    (folder / "one").write_text("1 1:2\n1 1:3\n")
+    assert "at least two classes" in fails("train", folder / "one", folder / "m")
+    assert "no such model file" in fails("predict", folder / "test", folder / "m")
+    assert "not a model file" in fails("predict", folder / "test", folder / "test")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1\n", "150 weights are needed, one per row; the file has 1 lines"),
+        ("1\n" * 149 + "x\n", "w:150: not a number: 'x'"),
+        ("1\n" * 149 + "-1\n", "w:150: a weight must be finite and not negative"),
+        ("1\n" * 149 + "nan\n", "w:150: a weight must be finite and not negative"),
+    ],
+)
+def test_bad_weight_files(files, text, message):
+    folder, _, _ = files
+    (folder / "w").write_text(text)
+    assert message in fails("train", "--weights", folder / "w", folder / "train", folder / "m")
+
+
+def test_predict_errors(files):
+    folder, _, _ = files
+    run("train", folder / "train", folder / "model")
+    assert "needs OUT" in fails("predict", "--decision-values", folder / "test", folder / "model")
+    (folder / "words.csv").write_text("1,2,3,a\n3,4,5,b\n")
+    assert "words" in fails("predict", folder / "words.csv", folder / "model")
+
+
+def test_notes_of_a_model_file_are_shown(files):
+    folder, _, _ = files
+    run("train", folder / "train", folder / "model")
+    text = (folder / "model").read_text()
+    (folder / "model").write_text(text.replace("nr_sv", "probA -1.5\nprobB 0.25\nnr_sv"))
+    result = run("predict", folder / "test", folder / "model")
+    assert result.exit_code == 0
+    assert "Note: " in result.stderr and "probability estimates in the model are not used" in result.stderr
+
+
+def test_values_of_settings():
+    texts = ["3", "0.5", "1e-3", "true", "None", "rbf"]
+    assert [parse_value(text) for text in texts] == [3, 0.5, 1e-3, True, None, "rbf"]

@@ -1,0 +1,228 @@
+"""What every registered solver promises, whoever wrote it."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+from svmreduce.errors import InputError
+from svmreduce.model import load_model
+from svmreduce.solvers import SOLVERS
+from svmreduce.solvers.base import SVMClassifier
+
+ALL = [SOLVERS.get(name) for name in SOLVERS.names()]
+CLASSIFIERS = [solver for solver in ALL if issubclass(solver, SVMClassifier)]
+WEIGHTED = [solver for solver in ALL if solver.accepts_weights]
+UNWEIGHTED = [solver for solver in ALL if not solver.accepts_weights]
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def name_of(solver):
+    return solver.__name__
+
+
+def cloud(rows=80, features=4, classes=2, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(rows) % classes
+    X = rng.normal(size=(rows, features)) + 2.5 * np.eye(classes, features)[y]
+    return X, y
+
+
+@pytest.mark.parametrize("solver", ALL, ids=name_of)
+class TestEverySolver:
+    def test_fitted_attributes(self, solver):
+        X, y = cloud()
+        fitted = solver().fit(X, y)
+        assert fitted.n_features_in_ == 4
+        assert set(fitted.seconds_) == {"convert", "reduce", "solve"}
+        assert all(seconds >= 0 for seconds in fitted.seconds_.values())
+        assert fitted.converged_ is True and fitted.n_iter_ > 0
+        assert fitted.predict(X).shape == y.shape
+        if hasattr(fitted, "support_"):
+            assert np.array_equal(X[fitted.support_], fitted.support_vectors_)
+            assert fitted.dual_coef_.shape[1] == len(fitted.support_)
+
+    def test_sparse_equals_dense(self, solver):
+        X, y = cloud()
+        X[np.abs(X) < 0.5] = 0
+        dense, thin = solver().fit(X, y), solver().fit(sparse.csr_matrix(X), y)
+        np.testing.assert_allclose(
+            dense.model_.decision_function(X), thin.model_.decision_function(sparse.csr_matrix(X)), atol=2e-2
+        )
+
+    def test_unsorted_and_repeated_sparse_entries_mean_their_sum(self, solver):
+        X, y = cloud(20)
+        data, columns = np.tile(X / 2, 2), np.tile(np.arange(4)[::-1], (20, 2))
+        messy = sparse.csr_matrix(
+            (data[:, ::-1].ravel(), columns.ravel(), np.arange(0, 161, 8)), shape=X.shape
+        )
+        before = messy.data.copy()
+        np.testing.assert_allclose(messy.toarray(), X)
+        assert solver().fit(messy, y).predict(messy) == pytest.approx(solver().fit(X, y).predict(X), abs=1e-2)
+        assert np.array_equal(messy.data, before)
+
+    def test_same_seed_same_model(self, solver):
+        X, y = cloud()
+        first, second = solver().fit(X, y), solver().fit(X, y)
+        assert np.array_equal(first.model_.decision_function(X), second.model_.decision_function(X))
+
+    def test_float32_input(self, solver):
+        X, y = cloud()
+        X = X.astype(np.float32)
+        single, double = solver().fit(X, y), solver().fit(X.astype(np.float64), y)
+        assert np.array_equal(single.predict(X), double.predict(X.astype(np.float64)))
+
+    def test_constructor_only_stores(self, solver):
+        given = clone(solver()).set_params(C=7.5)
+        assert given.get_params()["C"] == 7.5 and not hasattr(given, "model_")
+
+    @pytest.mark.parametrize("name", ["C", "tol"])
+    @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf")])
+    def test_bad_numbers(self, solver, name, value):
+        X, y = cloud()
+        with pytest.raises(InputError, match=f"{name} must be a positive number"):
+            solver(**{name: value}).fit(X, y)
+
+    @pytest.mark.parametrize("damage", [np.nan, np.inf])
+    def test_rows_must_be_finite(self, solver, damage):
+        X, y = cloud()
+        X[3, 1] = damage
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
+            solver().fit(X, y)
+
+    def test_more_features_than_rows(self, solver):
+        X, y = cloud(10, 60)
+        assert np.isfinite(solver().fit(X, y).model_.decision_function(X)).all()
+
+    def test_constant_columns_zero_rows_and_duplicates(self, solver):
+        X, y = cloud(40)
+        X[:, 1], X[5:8] = 3.0, 0.0
+        X, y = np.vstack([X, X[:10]]), np.concatenate([y, y[:10]])
+        for rows in (X, sparse.csr_matrix(X)):
+            assert np.isfinite(solver().fit(rows, y).model_.decision_function(rows)).all()
+
+    def test_the_model_file_predicts_the_same(self, solver, tmp_path):
+        X, y = cloud(classes=3)
+        fitted = solver().fit(X, y)
+        fitted.model_.save(tmp_path / "m")
+        np.testing.assert_allclose(load_model(tmp_path / "m").predict(X), fitted.predict(X), rtol=1e-12)
+
+    def test_warm_up_happens_once(self, solver, monkeypatch):
+        solver.warm_up()
+        monkeypatch.setattr(solver, "fit", None)
+        solver.warm_up()
+
+
+@pytest.mark.parametrize("solver", CLASSIFIERS, ids=name_of)
+class TestEveryClassifier:
+    @pytest.mark.parametrize("labels", [[-1, 1], [0, 1], [5, -3], [1.0, 2.0], ["no", "yes"], [True, False]])
+    def test_any_two_labels(self, solver, labels):
+        X, y = cloud()
+        labels = np.array(labels)
+        fitted = solver().fit(X, labels[y])
+        assert fitted.classes_.tolist() == sorted(labels.tolist())
+        predicted, values = fitted.predict(X), fitted.decision_function(X)
+        assert predicted.dtype == labels.dtype
+        assert np.array_equal(predicted, fitted.classes_[(values > 0).astype(int)])
+        assert np.mean(predicted == labels[y]) > 0.9
+
+    def test_the_order_of_rows_does_not_name_the_classes(self, solver):
+        X, y = cloud()
+        order = np.argsort(-y, kind="stable")
+        forward, backward = solver().fit(X, y), solver().fit(X[order], y[order])
+        np.testing.assert_allclose(forward.decision_function(X), backward.decision_function(X), atol=5e-2)
+
+    def test_many_classes(self, solver):
+        X, y = cloud(150, 6, 5)
+        words = np.array(["e", "d", "c", "b", "a"])[y]
+        fitted = solver().fit(X, words)
+        scores = fitted.decision_function(X)
+        assert scores.shape == (150, 5)
+        assert np.mean(fitted.classes_[scores.argmax(axis=1)] == words) > 0.85
+        assert fitted.score(X, words) > 0.85
+
+    def test_one_row_per_class(self, solver):
+        X = np.eye(3)
+        assert solver(C=100).fit(X, [0, 1, 2]).predict(X).tolist() == [0, 1, 2]
+
+    def test_equal_rows_of_both_classes(self, solver):
+        fitted = solver().fit(np.ones((6, 2)), [0, 1] * 3)
+        assert np.isfinite(fitted.decision_function(np.ones((1, 2)))).all()
+
+    def test_one_class_is_refused(self, solver):
+        with pytest.raises(ValueError, match=r"at least two classes.*got 1 class$"):
+            solver().fit(np.eye(3), [1, 1, 1])
+
+    def test_fractions_are_not_classes(self, solver):
+        with pytest.raises(ValueError, match="Unknown label type: continuous"):
+            solver().fit(np.eye(3), [0.1, 0.2, 0.3])
+
+
+@pytest.mark.parametrize("solver", UNWEIGHTED, ids=name_of)
+def test_weights_are_refused_with_a_reason(solver):
+    X, y = cloud()
+    with pytest.raises(
+        InputError, match=f"{solver.__name__} cannot take sample_weight: official .* one C for all rows"
+    ):
+        solver().fit(X, y, sample_weight=np.ones(len(y)))
+    if "classification" in solver.tasks:
+        assert "'smo'" in solver.weights_reason and SOLVERS.get("smo").accepts_weights
+
+
+@pytest.mark.parametrize("solver", WEIGHTED, ids=name_of)
+class TestWeights:
+    def test_whole_weights_equal_repeated_rows_and_zero_equals_none(self, solver):
+        X, y = cloud(60, seed=3)
+        times = np.random.default_rng(0).integers(0, 4, len(y))
+        weighted = solver(C=0.7, tol=1e-6).fit(X, y, sample_weight=times)
+        repeated = solver(C=0.7, tol=1e-6, gamma=weighted.model_.kernel.gamma)
+        repeated.fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+        np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-3)
+        if weighted.objective_ is not None:
+            assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-6)
+        assert np.all(times[weighted.support_] > 0)
+
+    def test_many_classes_with_weights(self, solver):
+        X, y = cloud(90, classes=3, seed=3)
+        times = np.random.default_rng(0).integers(1, 4, len(y))
+        weighted = solver(tol=1e-6).fit(X, y, sample_weight=times)
+        repeated = solver(tol=1e-6, gamma=weighted.model_.kernel.gamma)
+        repeated.fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+        np.testing.assert_allclose(
+            weighted.model_.decision_function(X), repeated.model_.decision_function(X), atol=1e-2
+        )
+
+    @pytest.mark.parametrize(
+        ("weights", "message"),
+        [
+            ([-1.0] + [1.0] * 79, "sample_weight must not be negative, got -1"),
+            ([0.0] * 80, "weight"),
+            ([0.0, 1.0] * 40, "every class with a weight above zero; got 1 class"),
+            ([np.nan] * 80, "NaN"),
+            ([1.0] * 79, r"sample_weight.shape|inconsistent"),
+        ],
+    )
+    def test_bad_weights(self, solver, weights, message):
+        X, y = cloud()
+        with pytest.raises(ValueError, match=message):
+            solver().fit(X, y, sample_weight=weights)
+
+
+def test_not_converging_is_a_warning_and_an_attribute():
+    X, y = cloud(200, classes=2, seed=1)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fitted = SOLVERS.get("smo")(max_iter=1, C=100, gamma=5.0).fit(X, y)
+    assert fitted.converged_ is False
+    assert any("SMO stopped before it reached tol; raise max_iter" in str(one.message) for one in caught)
+    assert np.isfinite(fitted.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("solver", [s for s in ALL if len(s.kernels) > 1], ids=name_of)
+def test_an_unknown_kernel_names_the_nearest(solver):
+    X, y = cloud()
+    with pytest.raises(InputError, match="'rfb': did you mean 'rbf'"):
+        solver(kernel="rfb").fit(X, y)

@@ -1,0 +1,310 @@
+"""Models: voting, model files in and out, agreement with LIBSVM's own tools, exact errors."""
+
+import shutil
+import subprocess
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from svmreduce.core.kernels import kernel_matrix
+from svmreduce.data.formats import load_dataset, read_libsvm
+from svmreduce.data.libsvm_text import write_libsvm
+from svmreduce.errors import InputError
+from svmreduce.kernels import KernelSpec
+from svmreduce.model import KernelModel, load_model, votes
+from svmreduce.model_linear import LinearModel
+from svmreduce.solvers.liblinear import Liblinear
+from svmreduce.solvers.libsvm import Libsvm
+from svmreduce.solvers.smo import SMO
+
+needs_tools = pytest.mark.skipif(
+    not (shutil.which("svm-predict") and shutil.which("svm-train")),
+    reason="LIBSVM's command line tools (svm-train, svm-predict) are not installed",
+)
+
+
+def problem(rows=270, features=13, classes=2, seed=0):
+    """Rows the size of the heart data, some values zero, classes that overlap."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, classes, rows)
+    X = rng.normal(size=(rows, features)) + 0.8 * np.eye(classes, features)[y] * features**0.5
+    X[rng.random(X.shape) < 0.2] = 0
+    return X, y
+
+
+def random_model(k, kernel, form=np.asarray, seed=0):
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(2, 6, k)
+    vectors = rng.normal(size=(counts.sum(), 4))
+    coef, intercepts = rng.normal(size=(k - 1, counts.sum())), rng.normal(size=k * (k - 1) // 2)
+    return KernelModel(kernel, form(vectors), coef, intercepts, rng.permutation(k) * 3 - 4, counts)
+
+
+def tool(*command):
+    return subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True).stdout
+
+
+KERNELS = [
+    KernelSpec("linear"),
+    KernelSpec("poly", 0.5, 1.0, 2),
+    KernelSpec("rbf", 0.3),
+    KernelSpec("sigmoid", 0.1, -0.5),
+]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_decision_values_by_the_definition(kernel, k):
+    model = random_model(k, kernel)
+    X = np.random.default_rng(1).normal(size=(30, 4))
+    K = kernel_matrix(kernel, X, model.vectors)
+    ends = np.concatenate([[0], np.cumsum(model.n_support)])
+    columns = []
+    for pair, (i, j) in enumerate(combinations(range(k), 2)):
+        of_i, of_j = slice(ends[i], ends[i + 1]), slice(ends[j], ends[j + 1])
+        value = K[:, of_i] @ model.coef[j - 1, of_i] + K[:, of_j] @ model.coef[i, of_j]
+        columns.append(value + model.intercepts[pair])
+    expected = columns[0] if k == 2 else np.column_stack(columns)
+    np.testing.assert_allclose(model.decision_function(X), expected, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(
+        model.decision_function(sparse.csr_matrix(X)), expected, rtol=1e-10, atol=1e-12
+    )
+
+
+def test_votes_and_ties():
+    # 0 beats 1, 2 beats 0, 1 beats 2: one vote each, the first label wins; zero counts for the second
+    decisions = np.array([[1.0, -1.0, 1.0], [-1.0, -1.0, -1.0], [0.0, 0.0, 0.0]])
+    assert votes(decisions, 3).tolist() == [[1, 1, 1], [0, 1, 2], [0, 1, 2]]
+    model = random_model(3, KernelSpec())
+    assert model.decide(decisions).tolist() == model.labels[[0, 2, 2]].tolist()
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("k", [2, 4])
+def test_every_number_survives_the_file(tmp_path, form, kernel, k):
+    model = random_model(k, kernel, form)
+    model.save(tmp_path / "m")
+    again = load_model(tmp_path / "m")
+    assert (again.kernel.name, again.svm_type) == (kernel.name, "c_svc")
+    if kernel.name != "linear":
+        assert again.kernel.gamma == kernel.gamma
+    for name in ("coef", "intercepts", "labels", "n_support"):
+        assert np.array_equal(getattr(again, name), getattr(model, name)), name
+    assert np.array_equal(
+        sparse.csr_matrix(again.vectors).toarray(), sparse.csr_matrix(model.vectors).toarray()
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["m"]  # no draft left behind
+
+
+def test_sparse_rows_stay_sparse_and_all_zero_vectors_survive(tmp_path):
+    vectors = sparse.random(6, 50, density=0.02, random_state=0, format="csr")
+    coef = np.arange(1.0, 7.0)[None, :]
+    model = KernelModel(KernelSpec("linear"), vectors, coef, np.zeros(1), None, None, "epsilon_svr")
+    model.save(tmp_path / "m")
+    again = load_model(tmp_path / "m")
+    assert sparse.issparse(again.vectors) and again.n_vectors == 6
+    X = np.random.default_rng(0).normal(size=(5, 50))
+    np.testing.assert_allclose(again.predict(X), (X @ vectors.T) @ coef[0])
+
+
+@pytest.mark.parametrize("labels", [["no", "yes"], ["a: b", "ü"], [0, 2**40]])
+def test_labels_that_libsvm_cannot_hold_survive(tmp_path, labels):
+    X, y = problem(60, 3)
+    solver = SMO(gamma=0.2).fit(X, np.array(labels)[y])
+    solver.model_.save(tmp_path / "m")
+    again = load_model(tmp_path / "m")
+    assert again.predict(X).tolist() == solver.predict(X).tolist()
+    header = (tmp_path / "m").read_text().splitlines()
+    assert "label 1 0" in header  # LIBSVM's tools still see whole numbers
+
+
+def test_models_may_be_compressed(tmp_path):
+    model = random_model(2, KernelSpec())
+    model.save(tmp_path / "m.gz")
+    assert (tmp_path / "m.gz").read_bytes()[:2] == b"\x1f\x8b"
+    assert np.array_equal(load_model(tmp_path / "m.gz").coef, model.coef)
+
+
+def test_missing_columns_are_zeros_whoever_lacks_them(tmp_path):
+    model = random_model(2, KernelSpec("rbf", 0.3))
+    X = np.random.default_rng(0).normal(size=(8, 4))
+    narrow, wide = X[:, :2], np.hstack([X, np.ones((8, 3))])
+    padded = np.hstack([narrow, np.zeros((8, 2))])
+    np.testing.assert_allclose(model.decision_function(narrow), model.decision_function(padded))
+    # extra columns move a row away from every vector by the same squared distance
+    sums = model.decision_function(X) - model.intercepts[0]
+    np.testing.assert_allclose(model.decision_function(wide) - model.intercepts[0], sums * np.exp(-0.3 * 3))
+    for form in (np.asarray, sparse.csr_matrix):
+        np.testing.assert_allclose(model.decision_function(form(wide)), model.decision_function(wide))
+
+
+@needs_tools
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(
+    "solver", [SMO(gamma=0.05), Libsvm(gamma=0.05), SMO(kernel="poly", degree=2, gamma=0.1)]
+)
+def test_svm_predict_reads_our_model(tmp_path, classes, solver):
+    X, y = problem(classes=classes)
+    write_libsvm(tmp_path / "test", X, y.astype(float))
+    solver.fit(X, y).model_.save(tmp_path / "model")
+    tool("svm-predict", tmp_path / "test", tmp_path / "model", tmp_path / "out")
+    assert np.loadtxt(tmp_path / "out").tolist() == solver.predict(X).tolist()
+
+
+@needs_tools
+@pytest.mark.parametrize("svm_type", range(5))
+@pytest.mark.parametrize("kernel_type", range(4))
+def test_we_read_what_svm_train_wrote(tmp_path, svm_type, kernel_type):
+    X, y = problem(classes=3)
+    write_libsvm(tmp_path / "data", X, y.astype(float))
+    options = ["-q", "-s", svm_type, "-t", kernel_type, "-n", 0.2, "-r", 0.5, "-b", int(svm_type != 2)]
+    tool("svm-train", *options, tmp_path / "data", tmp_path / "model")
+    tool("svm-predict", tmp_path / "data", tmp_path / "model", tmp_path / "out")
+    model = load_model(tmp_path / "model")
+    assert bool(model.notes) == (svm_type != 2)  # -b 1 writes lines we do not use, and say so
+    expected, ours = np.loadtxt(tmp_path / "out"), model.predict(X)
+    if model.task == "regression":  # its printed predictions have six digits
+        np.testing.assert_allclose(ours, expected, rtol=1e-4, atol=1e-5)
+    else:
+        assert ours.tolist() == expected.tolist()
+
+
+@needs_tools
+@pytest.mark.real
+def test_svm_predict_agrees_on_ijcnn1(tmp_path, real_file):
+    train, test = load_dataset(real_file("ijcnn1")), load_dataset(real_file("ijcnn1.t"))
+    solver = SMO(C=1, gamma=0.5).fit(train.X[:6000], train.y[:6000])
+    solver.model_.save(tmp_path / "model")
+    write_libsvm(tmp_path / "test", test.X[:20000], test.y[:20000])
+    tool("svm-predict", tmp_path / "test", tmp_path / "model", tmp_path / "out")
+    ours = load_model(tmp_path / "model").predict(read_libsvm(tmp_path / "test")[0])
+    assert np.loadtxt(tmp_path / "out").tolist() == ours.tolist()
+
+
+# ---------------------------------------------------------------- linear models
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("bias", [1.0, 2.0, -1.0])
+def test_linear_models_survive_and_liblinear_reads_them(tmp_path, classes, bias):
+    from liblinear import liblinearutil
+
+    X, y = problem(classes=classes)
+    solver = Liblinear(bias=bias, dual=False).fit(X, y)
+    solver.model_.save(tmp_path / "m")
+    again = load_model(tmp_path / "m")
+    assert isinstance(again, LinearModel)
+    assert np.array_equal(again.weights, solver.model_.weights)
+    np.testing.assert_allclose(again.intercepts, solver.model_.intercepts, rtol=1e-15)
+    theirs = liblinearutil.load_model(str(tmp_path / "m"))
+    labels, _, _ = liblinearutil.predict([], X, theirs, "-q")
+    assert labels == solver.predict(X).tolist() == again.predict(X).tolist()
+    wide = np.hstack([X, np.ones((len(X), 2))])
+    assert again.predict(wide).tolist() == labels
+    liblinearutil.save_model(str(tmp_path / "theirs"), theirs)
+    np.testing.assert_allclose(load_model(tmp_path / "theirs").weights, again.weights, rtol=1e-15)
+
+
+# ---------------------------------------------------------------- files that are not models
+
+GOOD = """svm_type c_svc
+kernel_type rbf
+gamma 0.5
+nr_class 2
+total_sv 3
+rho 0.25
+label 1 -1
+nr_sv 2 1
+SV
+1 1:0.5 3:1
+0.5 2:-1
+-1.5 1:1e-3 2:2
+"""
+
+
+def test_the_good_file_is_good(tmp_path):
+    (tmp_path / "m").write_text(GOOD)
+    model = load_model(tmp_path / "m")
+    assert model.coef.tolist() == [[1, 0.5, -1.5]] and model.intercepts.tolist() == [-0.25]
+    assert model.vectors.tolist() == [[0.5, 0, 1], [0, -1, 0], [0.001, 2, 0]]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("svm_type c_svc", "svm_type d_svc", r"m:1: unknown svm_type 'd_svc': known are c_svc"),
+        (
+            "kernel_type rbf",
+            "kernel_type precomputed",
+            r"m:2: a precomputed kernel .* cannot predict new rows",
+        ),
+        ("kernel_type rbf", "kernel_type rfb", r"m:2: unknown kernel_type 'rfb'"),
+        ("gamma 0.5\n", "", r"m: the header has no line 'gamma'"),
+        ("gamma 0.5", "gamma half", r"m:3: 'gamma' takes numbers, got 'half'"),
+        ("gamma 0.5", "gamma -1", r"m:2: gamma must be a positive number"),
+        ("gamma 0.5", "gamma 1 2", r"m:3: 'gamma' needs 1 values, got 2"),
+        ("gamma 0.5", "gamma 0.5\ngamma 0.5", r"m:4: 'gamma' appears twice"),
+        ("gamma 0.5", "gama 0.5", r"m:3: unknown line 'gama' in the header"),
+        ("rho 0.25", "rho nan", r"m:6: 'rho' must be finite"),
+        ("rho 0.25", "rho 0.25 1", r"m:6: 'rho' needs 1 values, got 2"),
+        ("nr_class 2", "nr_class 1", r"m:4: 'nr_class' must be at least 2"),
+        ("nr_class 2", "nr_class 3", r"needs 3 values, got 2"),
+        ("nr_class 2", "nr_class two", r"m:4: 'nr_class' takes whole numbers"),
+        ("total_sv 3", "total_sv 4", r"m:8: the counts must add up to total_sv 4"),
+        ("label 1 -1", "label 1 1", r"m:7: a label appears twice"),
+        ("-1.5 1:1e-3 2:2\n", "", r"m:12: total_sv says 3 support vectors, the file has 2"),
+        ("\nSV\n", "\n", r"m:9: unknown line '1'"),
+        ("0.5 2:-1", "0.5 2:x", r"m:11: '2:x' is not a finite number"),
+        ("0.5 2:-1", "0.5 2:inf", r"m:11: '2:inf' is not a finite number"),
+        ("0.5 2:-1", "0.5 2:1e999", r"m:11: '2:1e999' is not a finite number"),
+        ("0.5 2:-1", "0.5 0:-1", r"m:11: '0:-1': the index must be whole and above 0"),
+        ("0.5 2:-1", "0.5 1.5:-1", r"m:11: '1.5:-1': the index must be whole"),
+        ("1 1:0.5 3:1", "1 3:0.5 1:1", r"m:10: '1:1': the index must be whole and above 3"),
+        ("0.5 2:-1", "2:-1", r"m:11: '2:-1' is out of place"),
+        ("0.5 2:-1", "0.5 7 2:-1", r"m:11: '7' is out of place"),
+        ("0.5 2:-1", "0.5 2:-1:3", r"m:11: '2:-1:3': the index must be whole"),
+        ("0.5 2:-1", "", r"m:11: needs 1 coefficients"),
+    ],
+)
+def test_bad_model_files_say_where_and_why(tmp_path, old, new, message):
+    assert old in GOOD
+    (tmp_path / "m").write_text(GOOD.replace(old, new, 1))
+    with pytest.raises(InputError, match=message) as caught:
+        load_model(tmp_path / "m")
+    assert "\n" not in str(caught.value)
+
+
+def test_other_files_are_not_models(tmp_path):
+    (tmp_path / "data").write_text("+1 1:0.5\n")
+    with pytest.raises(InputError, match=r"data:1: not a model file: it must begin with svm_type"):
+        load_model(tmp_path / "data")
+    (tmp_path / "bytes").write_bytes(b"svm_type \xff\xfe\n")
+    with pytest.raises(InputError, match="it is not text"):
+        load_model(tmp_path / "bytes")
+    with pytest.raises(InputError, match="no such model file"):
+        load_model(tmp_path / "none")
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_damaged_files_never_crash_the_reader(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    text = bytearray(GOOD.encode())
+    for _ in range(rng.integers(1, 4)):
+        place = int(rng.integers(len(text)))
+        kind = rng.integers(3)
+        if kind == 0:
+            text[place] = int(rng.integers(256))
+        elif kind == 1:
+            del text[place : place + int(rng.integers(1, 20))]
+        else:
+            text[place:place] = str(int(rng.integers(10**9))).encode()
+    (tmp_path / "m").write_bytes(bytes(text))
+    try:
+        values = load_model(tmp_path / "m").decision_function(np.zeros((1, 3))) if len(text) < 10**4 else 0
+    except InputError as error:
+        assert "\n" not in str(error)
+    else:
+        assert not np.any(np.isnan(values))
