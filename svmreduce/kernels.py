@@ -47,15 +47,16 @@ class KernelSpec:
 
 
 def resolve_gamma(gamma: float | str, X) -> float:
-    """A number as given, or scikit-learn's words: ``auto`` = 1/features, ``scale`` = 1/(features·variance)."""
+    """A number as given, or scikit-learn's words: auto = 1/features, scale = 1/(features·variance)."""
     if not isinstance(gamma, str):
         return float(gamma)
     if gamma == "auto":
         return 1.0 / X.shape[1]
     if gamma == "scale":
-        if sparse.issparse(X):
-            variance = X.multiply(X).mean() - X.mean() ** 2
-        else:
-            variance = X.var()
-        return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+        values = X.data if sparse.issparse(X) else X
+        mean, cells = X.mean(), X.shape[0] * X.shape[1]
+        # in two passes: a difference of squares would cancel
+        variance = (np.square(values - mean).sum() + (cells - values.size) * mean**2) / cells
+        is_constant = variance <= 1e-24 * mean**2  # what rounding leaves
+        return 1.0 if is_constant else 1.0 / (X.shape[1] * variance)
     raise InputError(f"gamma must be a positive number, 'auto' or 'scale', got {gamma!r}")

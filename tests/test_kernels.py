@@ -44,6 +44,7 @@ def test_gamma_words_mean_what_scikit_learn_means(form):
     for word in ("scale", "auto"):
         assert resolve_gamma(word, form(X)) == pytest.approx(SVC(gamma=word).fit(X, y)._gamma)
     assert resolve_gamma(0.3, form(X)) == 0.3
-    assert resolve_gamma("scale", form(np.zeros((3, 2)))) == 1.0
+    for constant in (0.0, 0.1):  # no variance at all, and no rounding error taken for one
+        assert resolve_gamma("scale", form(np.full((3, 7), constant))) == 1.0
     with pytest.raises(InputError, match="'auto' or 'scale', got 'wide'"):
         resolve_gamma("wide", form(X))

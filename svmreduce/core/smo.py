@@ -61,7 +61,7 @@ def solve(X, target, lower, upper, kernel, *, tol=1e-3, cache_mb=1024, max_iter=
     tol : float
         Largest violation of the optimality conditions that is left (LIBSVM's -e).
     cache_mb : float
-        Memory for kernel values.
+        Memory for kernel values and the solver's own copy of the rows.
     max_iter : int
         Most pair steps; -1 for LIBSVM's limit, max(10⁷, 100·n).
     seed : int
@@ -94,9 +94,10 @@ class _Search:
         self._use(np.float32 if tol >= FLOAT32_TOL else np.float64)
 
     def _use(self, dtype):
-        self.rows = KernelRows(self.kernel, self.X, dtype)
         self.work = None  # free the old block before the new one
-        self.work = WorkingSet(self.rows, self.cache_mb)
+        self.rows = KernelRows(self.kernel, self.X, dtype)
+        copy_mb = sum(array.nbytes for array in self.rows.arrays) / 2**20
+        self.work = WorkingSet(self.rows, max(self.cache_mb - copy_mb, self.cache_mb / 2))
 
     # ------------------------------------------------------------ the loop
 
@@ -164,12 +165,15 @@ class _Search:
         candidate = self.near & (violation > (0.4 * stage_tol if members.size else -0.1 * FAR))
         candidate[members] = False
         new = np.flatnonzero(candidate)
-        wanted = min(new.size, max(FIRST_WORKING_SET, members.size), self.work.capacity)
+        capacity = self.work.capacity
+        # half of a full working set stays: swapping all of it would undo the last round
+        most = capacity // 2 if members.size else capacity
+        wanted = min(new.size, max(FIRST_WORKING_SET, members.size), most)
         if wanted < new.size:
             new = new[np.argpartition(-violation[new], wanted)[:wanted]]
         self.work.keep(violation[members] > -FAR)
         members = self.work.members
-        excess = self.work.size + new.size - self.work.capacity
+        excess = self.work.size + new.size - capacity
         if excess > 0:
             order = np.argsort(violation[members], kind="stable")
             keep = np.ones(members.size, bool)
@@ -212,10 +216,11 @@ class _Search:
         support = np.flatnonzero(self.beta)
         right = KernelRows(self.kernel, self.X[support], np.float64)
         out = np.zeros((1, which.size))
-        for part in np.array_split(np.arange(which.size), 1 + which.size // FIRST_SAMPLE):  # no copy of all rows
+        for start in range(0, which.size, FIRST_SAMPLE):  # in parts: no double copy of all rows
+            part = slice(start, start + FIRST_SAMPLE)
             left = KernelRows(self.kernel, self.X[which[part]], np.float64, like=right)
-            left.add_products(np.arange(part.size), right, np.arange(support.size), self.beta[None, support],
-                              out[:, part[0] : part[-1] + 1], self.threads)  # fmt: skip
+            left.add_products(np.arange(left.n), right, np.arange(support.size), self.beta[None, support],
+                              out[:, part], self.threads)  # fmt: skip
         self.kernel_evals += which.size * support.size
         return self.target[which] - out[0]
 

@@ -45,6 +45,7 @@ class BaseSolver(BaseEstimator):
     tasks: ClassVar[tuple[str, ...]] = ("classification",)
     accepts_weights: ClassVar[bool] = True
     weights_reason: ClassVar[str] = ""
+    _toy_rows: ClassVar[int] = 20  # of warm_up
 
     def _solve(self, X, y, weights) -> Outcome:
         """Subclass: train on checked rows; ``y`` holds class numbers 0…k-1 or regression targets."""
@@ -147,8 +148,8 @@ class BaseSolver(BaseEstimator):
         """Compile everything a fit and a prediction need on a toy problem, once, off the clock."""
         if cls in _WARM:
             return
-        X = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 2.0], [2.0, 0.0]])
-        y = np.array([1, 0, 1, 0])
+        X = np.random.default_rng(0).random((cls._toy_rows, 2))
+        y = np.floor(4 * X).sum(axis=1) % 2  # a checkerboard: both classes, many support vectors
         for rows in (X, sparse.csr_matrix(X)):
             cls().fit(rows, y).predict(rows)
         _WARM.add(cls)

@@ -37,6 +37,8 @@ class SMO(SVMClassifier):
     random_state : int, RandomState or None, default=0
     """
 
+    _toy_rows = 2500  # more than a first working set, so that every compiled function is met
+
     def __init__(
         self,
         C=1.0,

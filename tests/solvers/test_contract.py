@@ -1,5 +1,7 @@
 """What every registered solver promises, whoever wrote it."""
 
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -209,6 +211,31 @@ class TestWeights:
         X, y = cloud()
         with pytest.raises(ValueError, match=message):
             solver().fit(X, y, sample_weight=weights)
+
+
+def test_nothing_is_left_to_compile_after_warm_up():
+    code = """if True:
+        from numba.core import event
+        from scipy import sparse
+        from svmreduce.data.synthetic import make
+        from svmreduce.solvers.smo import SMO
+
+        class Tell(event.Listener):
+            def on_start(self, found):
+                print(found.data["dispatcher"].py_func.__name__)
+
+            def on_end(self, found):
+                pass
+
+        SMO.warm_up()
+        event.register("numba:compile", Tell())
+        for name in ("checkerboard", "twonorm"):
+            data = make(name, 4000, seed=0)
+            for X in (data.X, sparse.csr_matrix(data.X)):
+                SMO(C=10, gamma=0.5).fit(X, data.y).predict(X[:100])
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
 
 
 def test_not_converging_is_a_warning_and_an_attribute():

@@ -1,0 +1,85 @@
+"""Kernel tiles against scikit-learn's pairwise kernels: every kernel, way to fill a tile, and precision."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from svmreduce.core.kernels import KernelRows, decision_function, kernel_matrix
+from svmreduce.kernels import KernelSpec
+
+KERNELS = {
+    "linear": (KernelSpec("linear"), {}),
+    "poly": (KernelSpec("poly", 0.3, 1.0, 3), {"gamma": 0.3, "coef0": 1.0, "degree": 3}),
+    "rbf": (KernelSpec("rbf", 0.2), {"gamma": 0.2}),
+    "sigmoid": (KernelSpec("sigmoid", 0.1, -0.2), {"gamma": 0.1, "coef0": -0.2}),
+}
+
+
+def _rows(n, d, seed, density=1.0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)) * (rng.random((n, d)) < density)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("d", [1, 7, 40])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_values_equal_scikit_learn(name, d, form):
+    kernel, options = KERNELS[name]
+    X, Z = _rows(70, d, 1, 0.6), _rows(700, d, 2, 0.6)  # more right rows than one tile holds
+    expected = pairwise_kernels(X, Z, metric=name, **options)
+    assert_allclose(kernel_matrix(kernel, form(X), form(Z)), expected, rtol=1e-12, atol=1e-12)
+    single = kernel_matrix(kernel, form(X), form(Z), np.float32)
+    assert single.dtype == np.float32
+    scale = np.abs(expected).max()
+    assert_allclose(single / scale, expected / scale, atol=2e-6)
+    coef = _rows(700, 3, 3)
+    assert_allclose(
+        decision_function(kernel, form(X), form(Z), coef), expected @ coef, rtol=1e-10, atol=1e-10
+    )
+
+
+def test_dense_and_sparse_rows_may_be_mixed():
+    kernel, options = KERNELS["rbf"]
+    X, Z = _rows(5, 4, 1), _rows(6, 4, 2, 0.5)
+    assert_allclose(
+        kernel_matrix(kernel, X, sparse.csr_matrix(Z)), pairwise_kernels(X, Z, metric="rbf", **options)
+    )
+
+
+def test_far_from_the_origin_rbf_keeps_its_digits():
+    """Squared distances by a product cancel; centring is what keeps float32 usable."""
+    X = _rows(50, 40, 1) + 1e3
+    kernel = KernelSpec("rbf", 0.02)
+    expected = pairwise_kernels(X - 1e3, metric="rbf", gamma=0.02)
+    assert_allclose(kernel_matrix(kernel, X, X, np.float32), expected, atol=1e-6)
+
+
+def test_distant_rows_underflow_to_zero():
+    X = np.array([[0.0], [1e3], [1e8]])
+    K = kernel_matrix(KernelSpec("rbf", 1.0), X, X)
+    assert_allclose(K, np.eye(3), atol=1e-300)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_result_does_not_depend_on_threads(form):
+    X = form(_rows(1000, 30, 1, 0.3))
+    coef = _rows(1000, 1, 2)
+    kernel = KERNELS["rbf"][0]
+    one = decision_function(kernel, X, X, coef, threads=1)
+    assert np.array_equal(one, decision_function(kernel, X, X, coef, threads=3))
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_diagonal(name):
+    kernel, options = KERNELS[name]
+    X = _rows(9, 4, 1)
+    rows = KernelRows(kernel, X, np.float64)
+    assert_allclose(rows.diagonal(), np.diag(pairwise_kernels(X, metric=name, **options)), rtol=1e-12)
+
+
+def test_rows_without_any_entry():
+    X = sparse.csr_matrix((3, 5))
+    assert_allclose(kernel_matrix(KERNELS["rbf"][0], X, X), 1.0)
+    assert_allclose(kernel_matrix(KERNELS["linear"][0], X, X), 0.0)

@@ -1,0 +1,190 @@
+"""The engine against scikit-learn's SVC, its own optimality conditions, and what weights mean."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.svm import SVC
+
+from svmreduce.core import smo
+from svmreduce.core.kernels import kernel_matrix
+from svmreduce.core.working_set import WorkingSet
+from svmreduce.kernels import KernelSpec
+
+
+def _problem(seed, sparse_rows=False):
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(20, 400)), int(rng.integers(1, 30))
+    X = rng.normal(size=(n, d))
+    if sparse_rows:
+        X *= rng.random(X.shape) < 0.4
+    y = np.where(X @ rng.normal(size=d) + 0.7 * rng.normal(size=n) > 0, 1.0, -1.0)
+    y[:2] = 1.0, -1.0
+    return X, y, rng.uniform(0.01, 3.0, n), 10.0 ** rng.uniform(-2, 1.5)
+
+
+def _solve(X, y, box, kernel, **options):
+    return smo.solve(
+        X, y, np.where(y > 0, 0, -box), np.where(y > 0, box, 0.0), kernel, **{"tol": 1e-6, **options}
+    )
+
+
+def _kernel(index, d):
+    choices = [KernelSpec("linear"), KernelSpec("poly", 1 / d, 1.0, 3), KernelSpec("rbf", 1 / d)]
+    return choices[index % len(choices)]
+
+
+def _violation(K, y, beta, box):
+    """Largest violation of the optimality conditions, from first principles and in double."""
+    v = y - K @ beta
+    alpha = beta * y
+    up = ((y > 0) & (alpha < box)) | ((y < 0) & (alpha > 0))
+    down = ((y < 0) & (alpha < box)) | ((y > 0) & (alpha > 0))
+    return v[up].max() - v[down].min()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_same_optimum_as_svc(seed):
+    X, y, weight, C = _problem(seed, sparse_rows=seed % 2 == 1)
+    kernel = _kernel(seed // 2, X.shape[1])
+    rows = sparse.csr_matrix(X) if seed % 2 else X
+    result = _solve(rows, y, C * weight, kernel)
+    oracle = SVC(
+        C=C, kernel=kernel.name, gamma=kernel.gamma, coef0=kernel.coef0, degree=kernel.degree, tol=1e-6
+    )
+    oracle.fit(X, y, sample_weight=weight)
+    K = kernel_matrix(kernel, X, X)
+    beta = np.zeros(len(y))
+    beta[oracle.support_] = oracle.dual_coef_[0]
+    assert result.converged
+    assert result.objective == pytest.approx(0.5 * beta @ K @ beta - beta @ y, rel=1e-6)
+    assert result.objective == pytest.approx(0.5 * result.beta @ K @ result.beta - result.beta @ y, rel=1e-9)
+    assert_allclose(K @ result.beta + result.intercept, oracle.decision_function(X), atol=1e-3)
+    # feasible, and optimal in the sense that was asked for
+    alpha = result.beta * y
+    assert alpha.min() >= 0 and np.all(alpha <= C * weight)
+    assert abs(result.beta.sum()) <= 1e-10 * alpha.sum() + 1e-15
+    assert _violation(K, y, result.beta, C * weight) <= 1e-6 * (1 + 1e-6) + 1e-10 * C
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_sigmoid_ends_and_is_finite(seed):
+    """Not positive definite, so there is no unique optimum: it must end at a stationary point."""
+    X, y, weight, C = _problem(100 + seed)
+    kernel = KernelSpec("sigmoid", 0.5 / X.shape[1], 0.1)
+    result = _solve(X, y, C * weight, kernel, max_iter=200_000)
+    assert np.isfinite(result.beta).all() and np.isfinite(result.intercept)
+    assert np.isfinite(result.objective) and result.objective <= 0
+    if result.converged:
+        assert _violation(kernel_matrix(kernel, X, X), y, result.beta, C * weight) <= 1.1e-6
+
+
+def test_integer_weights_are_repeated_rows():
+    X, y, _, C = _problem(3)
+    count = np.random.default_rng(0).integers(1, 4, len(y))
+    kernel = _kernel(2, X.shape[1])
+    weighted = _solve(X, y, C * count, kernel, tol=1e-8)
+    repeated = _solve(
+        np.repeat(X, count, axis=0), np.repeat(y, count), np.full(count.sum(), C), kernel, tol=1e-8
+    )
+    assert weighted.objective == pytest.approx(repeated.objective, rel=1e-9)
+    K = kernel_matrix(kernel, X, X)
+    firsts = np.concatenate([[0], np.cumsum(count)[:-1]])
+    assert_allclose(
+        K @ weighted.beta + weighted.intercept,
+        K @ np.add.reduceat(repeated.beta, firsts) + repeated.intercept,
+        atol=1e-6,
+    )
+
+
+def test_zero_weight_is_a_missing_row():
+    X, y, weight, C = _problem(4)
+    weight[5::3] = 0
+    kernel = _kernel(2, X.shape[1])
+    kept = weight > 0
+    with_zeros = _solve(X, y, C * weight, kernel, tol=1e-8)
+    without = _solve(X[kept], y[kept], C * weight[kept], kernel, tol=1e-8)
+    assert np.all(with_zeros.beta[~kept] == 0)
+    assert with_zeros.objective == pytest.approx(without.objective, rel=1e-9)
+    assert_allclose(with_zeros.beta[kept], without.beta, atol=1e-5 * C)
+
+
+def _checkerboard(n, seed=0, noise=0.0):
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 2)) * 4
+    y = np.where(np.floor(X).sum(axis=1) % 2 == 0, 1.0, -1.0)
+    y[rng.random(n) < noise] *= -1
+    return X, y
+
+
+def test_rings_reach_the_optimum_of_the_whole_problem():
+    """Many more rows than the working set and the first sample hold, in float32."""
+    X, y = _checkerboard(20_000, noise=0.02)
+    kernel = KernelSpec("rbf", 2.0)
+    result = _solve(X, y, np.ones(len(y)), kernel, tol=1e-3)
+    support = np.flatnonzero(result.beta)
+    f = kernel_matrix(kernel, X, X[support]) @ result.beta[support]
+    assert result.converged
+    v, alpha = y - f, result.beta * y
+    up = ((y > 0) & (alpha < 1)) | ((y < 0) & (alpha > 0))
+    down = ((y < 0) & (alpha < 1)) | ((y > 0) & (alpha > 0))
+    assert v[up].max() - v[down].min() <= 1e-3 * 1.01
+    # strong duality: the primal value of this model is within the tolerance of the dual one
+    primal = 0.5 * result.beta @ f + np.maximum(0, 1 - y * (f + result.intercept)).sum()
+    assert primal == pytest.approx(-result.objective, rel=1e-3)
+
+
+def test_a_small_cache_changes_the_way_and_not_the_end():
+    X, y = _checkerboard(3000, noise=0.1)  # about a thousand support vectors, room for 256 rows
+    kernel = KernelSpec("rbf", 2.0)
+    roomy = _solve(X, y, np.ones(len(y)), kernel, tol=1e-5)
+    tight = _solve(X, y, np.ones(len(y)), kernel, tol=1e-5, cache_mb=0.1)
+    assert tight.converged
+    assert tight.objective == pytest.approx(roomy.objective, rel=1e-8)
+
+
+def test_float32_is_left_when_it_cannot_meet_the_tolerance():
+    """With C = 1e4 the rounding of float32 kernel values is far above tol = 1e-3."""
+    X, y = _checkerboard(4000)
+    kernel = KernelSpec("rbf", 2.0)
+    result = _solve(X, y, np.full(len(y), 1e4), kernel, tol=1e-3)
+    assert result.converged
+    assert _violation(kernel_matrix(kernel, X, X), y, result.beta, 1e4) <= 1e-3 * 1.01
+
+
+def test_the_iteration_limit_is_kept_and_said():
+    X, y = _checkerboard(500)
+    result = _solve(X, y, np.ones(len(y)), KernelSpec("rbf", 2.0), max_iter=7)
+    assert result.n_iter == 7
+    assert not result.converged and result.gap > 1e-6
+
+
+def test_seed_and_threads_do_not_change_the_solution_beyond_tolerance():
+    X, y = _checkerboard(9000)
+    kernel = KernelSpec("rbf", 2.0)
+    options = {"tol": 1e-4}
+    first = _solve(X, y, np.ones(len(y)), kernel, threads=1, **options)
+    again = _solve(X, y, np.ones(len(y)), kernel, threads=2, **options)
+    assert np.array_equal(first.beta, again.beta)
+    other = _solve(X, y, np.ones(len(y)), kernel, seed=7, **options)
+    assert other.objective == pytest.approx(first.objective, rel=1e-6)
+
+
+def test_working_set_block_stays_right_while_rows_come_and_go():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 3))
+    kernel = KernelSpec("rbf", 0.5)
+    K = kernel_matrix(kernel, X, X)
+    work = WorkingSet(smo.KernelRows(kernel, X, np.float64), megabytes=4)
+    outside = list(rng.permutation(900))
+    for _ in range(12):
+        new = np.array(
+            [outside.pop() for _ in range(min(len(outside), 90, work.capacity - work.size))], np.int64
+        )
+        work.admit(new, threads=1)
+        stay = rng.random(work.size) < 0.8
+        outside[:0] = work.members[~stay].tolist()
+        work.keep(stay)
+        block = np.lib.stride_tricks.as_strided(work.K, (work.size, work.size), (8 * work.stride, 8))
+        assert_allclose(block, K[np.ix_(work.members, work.members)], rtol=1e-12)
+        assert_allclose(work.diagonal, 1.0)
