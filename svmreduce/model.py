@@ -156,9 +156,7 @@ class KernelModel:
         if vectors.nnz >= DENSE_FROM * vectors.shape[0] * vectors.shape[1]:
             vectors = vectors.toarray()
         ignored = sorted(_IGNORED & text.header.keys())
-        notes = (
-            (f"probability estimates in the model are not used ({', '.join(ignored)})",) if ignored else ()
-        )
+        notes = (f"probability estimates in the model are not used ({', '.join(ignored)})",) if ignored else ()
         return cls(kernel, vectors, coef, intercepts, labels, n_support, svm_type, notes)
 
 
@@ -173,9 +171,7 @@ def load_model(path) -> KernelModel | LinearModel:
         return LinearModel.load(path)
     if words[:1] == [b"svm_type"]:
         return KernelModel.load(path)
-    raise InputError(
-        f"{path}:1: not a model file: it must begin with svm_type (LIBSVM) or solver_type (LIBLINEAR)"
-    )
+    raise InputError(f"{path}:1: not a model file: it must begin with svm_type (LIBSVM) or solver_type (LIBLINEAR)")
 
 
 def votes(decisions: np.ndarray, k: int) -> np.ndarray:

@@ -105,9 +105,7 @@ def _blame(text: ModelText, lines: list[str], coefs: int):
             if not _NUMBER.match(value) or not np.isfinite(float(value)):
                 return text.fail(number, f"{word[:40]!r} is not a finite number or index:value")
             if (place >= coefs) != bool(colon):
-                return text.fail(
-                    number, f"{word[:40]!r} is out of place: {coefs} coefficients, then index:value"
-                )
+                return text.fail(number, f"{word[:40]!r} is out of place: {coefs} coefficients, then index:value")
             if colon:
                 if not index.isdecimal() or not before < int(index) < 2**31:
                     return text.fail(number, f"{word[:40]!r}: the index must be whole and above {before}")

@@ -68,9 +68,7 @@ def test_decision_values_by_the_definition(kernel, k):
         columns.append(value + model.intercepts[pair])
     expected = columns[0] if k == 2 else np.column_stack(columns)
     np.testing.assert_allclose(model.decision_function(X), expected, rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(
-        model.decision_function(sparse.csr_matrix(X)), expected, rtol=1e-10, atol=1e-12
-    )
+    np.testing.assert_allclose(model.decision_function(sparse.csr_matrix(X)), expected, rtol=1e-10, atol=1e-12)
 
 
 def test_votes_and_ties():
@@ -93,9 +91,7 @@ def test_every_number_survives_the_file(tmp_path, form, kernel, k):
         assert again.kernel.gamma == kernel.gamma
     for name in ("coef", "intercepts", "labels", "n_support"):
         assert np.array_equal(getattr(again, name), getattr(model, name)), name
-    assert np.array_equal(
-        sparse.csr_matrix(again.vectors).toarray(), sparse.csr_matrix(model.vectors).toarray()
-    )
+    assert np.array_equal(sparse.csr_matrix(again.vectors).toarray(), sparse.csr_matrix(model.vectors).toarray())
     assert [path.name for path in tmp_path.iterdir()] == ["m"]  # no draft left behind
 
 
@@ -143,9 +139,7 @@ def test_missing_columns_are_zeros_whoever_lacks_them(tmp_path):
 
 @needs_tools
 @pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize(
-    "solver", [SMO(gamma=0.05), Libsvm(gamma=0.05), SMO(kernel="poly", degree=2, gamma=0.1)]
-)
+@pytest.mark.parametrize("solver", [SMO(gamma=0.05), Libsvm(gamma=0.05), SMO(kernel="poly", degree=2, gamma=0.1)])
 def test_svm_predict_reads_our_model(tmp_path, classes, solver):
     X, y = problem(classes=classes)
     write_libsvm(tmp_path / "test", X, y.astype(float))

@@ -13,9 +13,7 @@ from svmreduce.errors import InputError
 from svmreduce.registry import nearest_name_error
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
-quiet_option = click.option(
-    "-q", "--quiet", is_flag=True, help="Print nothing but errors (and JSON, if asked for)."
-)
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors (and JSON, if asked for).")
 
 
 def read_rows(source: str, split: str, n_features: int | None = None):

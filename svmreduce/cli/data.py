@@ -53,9 +53,7 @@ def list_command(paper, as_json):
     entries = [_entry(card) for card in sorted(cards, key=lambda card: card.name)]
     if paper:
         entries = [
-            {**entry, "papers": {paper: entry["papers"][paper]}}
-            for entry in entries
-            if paper in entry["papers"]
+            {**entry, "papers": {paper: entry["papers"][paper]}} for entry in entries if paper in entry["papers"]
         ]
     if as_json:
         return print_json({"datasets": entries})
@@ -63,9 +61,7 @@ def list_command(paper, as_json):
 
     from svmreduce.data.synthetic import GENERATORS
 
-    click.echo(
-        tabulate([_line(entry) for entry in entries], headers="keys", tablefmt="plain", disable_numparse=True)
-    )
+    click.echo(tabulate([_line(entry) for entry in entries], headers="keys", tablefmt="plain", disable_numparse=True))
     click.echo(f"\nGenerators (svmreduce data make): {', '.join(GENERATORS)}")
 
 
@@ -134,17 +130,14 @@ def info(name, as_json):
     paths = {split: locate(card, split) for split in card.splits}
     if as_json:
         card_fields = card.model_dump(mode="json", exclude_defaults=True)
-        return print_json(
-            {**card_fields, "paths": {split: path and str(path) for split, path in paths.items()}}
-        )
+        return print_json({**card_fields, "paths": {split: path and str(path) for split, path in paths.items()}})
     print_pairs(
         [
             ("name", card.full_name),
             ("title", card.title),
             (
                 "task",
-                f"{card.task}, {card.features} features"
-                + (f", {card.classes} classes" if card.classes else ""),
+                f"{card.task}, {card.features} features" + (f", {card.classes} classes" if card.classes else ""),
             ),
             (
                 "papers",
@@ -190,9 +183,7 @@ Examples:
 """
 )
 @click.argument("names", nargs=-1)
-@click.option(
-    "--all", "everything", is_flag=True, help="Every data set whose file is here or has an address."
-)
+@click.option("--all", "everything", is_flag=True, help="Every data set whose file is here or has an address.")
 @click.option("--split", help="Only this split.")
 @click.option("--trust", is_flag=True, help="Accept a file whose checksum is not the card's.")
 @click.option("-o", "--output", metavar="FILE", help="Write one split as a LIBSVM file.")
@@ -281,9 +272,7 @@ Examples:
 @click.argument("name")
 @click.option("--rows", type=int, required=True, help="How many rows.")
 @click.option("--test-rows", type=int, default=0, help="Also write that many further rows, to FILE.t.")
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same rows."
-)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same rows.")
 @click.option("-o", "--output", metavar="FILE", required=True, help="LIBSVM file; .gz, .bz2, .xz compress.")
 @click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="A parameter of the generator.")
 @json_option

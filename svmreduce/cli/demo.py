@@ -18,9 +18,7 @@ _PROBLEMS = {"breast cancer": (1.0, 0.05), "digits": (10.0, 0.02), "checkerboard
 
 
 @click.command(epilog=_EPILOG)
-@click.option(
-    "--rows", type=click.IntRange(min=100), default=8000, show_default=True, help="Checkerboard rows."
-)
+@click.option("--rows", type=click.IntRange(min=100), default=8000, show_default=True, help="Checkerboard rows.")
 @click.option("--threads", type=int, default=1, show_default=True, help="Threads of every method.")
 @json_option
 @quiet_option
@@ -57,9 +55,7 @@ def _load(name: str, rows: int):
     if name == "checkerboard":
         data = make("checkerboard", rows, seed=0)
     else:
-        load = {"breast cancer": sklearn.datasets.load_breast_cancer, "digits": sklearn.datasets.load_digits}[
-            name
-        ]
+        load = {"breast cancer": sklearn.datasets.load_breast_cancer, "digits": sklearn.datasets.load_digits}[name]
         data = Dataset(*load(return_X_y=True), name)
     split = holdout(data, test_share=0.3, seed=0)
     scaler = make_scaler("standard").fit(split.train.X)

@@ -162,9 +162,7 @@ def _report(record, model, as_json, quiet):
     elif not quiet:
         classes = record["classes"]
         shape = f"{record['rows']} × {record['features']}" + (f", {classes} classes" if classes else "")
-        counters = [
-            (name, record[name]) for name in ("iterations", "kernel_evals", "objective", "support_vectors")
-        ]
+        counters = [(name, record[name]) for name in ("iterations", "kernel_evals", "objective", "support_vectors")]
         print_pairs(
             [
                 ("solver", record["solver"]),
@@ -179,6 +177,4 @@ def _report(record, model, as_json, quiet):
             ]
         )
     if not record["converged"]:
-        click.echo(
-            "Warning: stopped before reaching the tolerance; the model is usable but not optimal", err=True
-        )
+        click.echo("Warning: stopped before reaching the tolerance; the model is usable but not optimal", err=True)

@@ -48,9 +48,7 @@ def njit(*, fastmath: bool | set = False, **options):
         # numba reads its cache folder at decoration; put it back so that other packages keep theirs
         before, config.CACHE_DIR = config.CACHE_DIR, _CACHE_DIR
         try:
-            return numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=fastmath, **options)(
-                function
-            )
+            return numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=fastmath, **options)(function)
         finally:
             config.CACHE_DIR = before
 

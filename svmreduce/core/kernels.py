@@ -62,9 +62,7 @@ class KernelRows:
         else:
             few = kernel.code == RBF and self.d <= FEW_FEATURES
             self.mode = DIFFERENCES if few else PRODUCT
-            self.centre = (
-                np.zeros(self.d) if kernel.code != RBF else (X.mean(axis=0) if like is None else like.centre)
-            )
+            self.centre = np.zeros(self.d) if kernel.code != RBF else (X.mean(axis=0) if like is None else like.centre)
             dense = np.empty((self.n, self.d), self.dtype)
             norm = np.empty(self.n, self.dtype)
             for i0 in range(0, self.n, 4096):

@@ -205,9 +205,7 @@ def _line_end(text, pos):
 
 
 @njit()
-def fill_libsvm(
-    text, start, stop, row, slot, max_index, labels, label_bits, row_sizes, indices, values, value_bits
-):
+def fill_libsvm(text, start, stop, row, slot, max_index, labels, label_bits, row_sizes, indices, values, value_bits):
     """Write the rows of ``text[start:stop]`` from ``row`` and ``slot`` on; indices become 0-based.
 
     Returns the next row and slot, how many numbers were left over as marks, and the outcome: a code, where

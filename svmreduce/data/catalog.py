@@ -121,9 +121,7 @@ def _raw(card: Card, split: str, trust: bool) -> tuple[Matrix, np.ndarray, str |
         where = f"{card.name} {split} ({path})"
         columns = part.columns or card.features
         if X.shape[1] != columns and card.preparation.categorical == "codes":
-            raise InputError(
-                f"{where}: {X.shape[1]} columns, but the card says {columns}: it is another file"
-            )
+            raise InputError(f"{where}: {X.shape[1]} columns, but the card says {columns}: it is another file")
         X = _widened(X, card.features)
     _check(where, part, y, part.classes or (card.classes if part.file else None))
     return X, y, sha256
@@ -185,6 +183,4 @@ def _check(where: str, expected: Expected, y: np.ndarray, classes: int | None = 
                 f"but the card says {expected.label_counts.get(wrong[0], 0)}: it is another file"
             )
     elif classes is not None and len(np.unique(y)) != classes:
-        raise InputError(
-            f"{where}: {len(np.unique(y))} classes, but the card says {classes}: it is another file"
-        )
+        raise InputError(f"{where}: {len(np.unique(y))} classes, but the card says {classes}: it is another file")

@@ -95,8 +95,7 @@ def _idx_from(data: bytes, path: str | os.PathLike) -> np.ndarray:
     expected = values_at + math.prod(shape) * dtype.itemsize
     if len(shape) != data[3] or len(data) != expected:
         raise InputError(
-            f"{path}: {len(data)} bytes where the IDX header asks for {expected} (shape {shape}); "
-            "get the file again"
+            f"{path}: {len(data)} bytes where the IDX header asks for {expected} (shape {shape}); get the file again"
         )
     return np.frombuffer(data, dtype, offset=values_at).reshape(shape).astype(dtype.newbyteorder("="))
 

@@ -156,9 +156,7 @@ def write_libsvm(path: str | os.PathLike, X: Matrix, y: np.ndarray, *, precision
     with write_whole(path) as stream:
         for start in range(0, len(y), _ROWS_AT_ONCE):
             part = slice(start, start + _ROWS_AT_ONCE)
-            stream.write(
-                _as_text(sparse.csr_matrix(X[part], dtype=np.float64, copy=True), y[part], precision)
-            )
+            stream.write(_as_text(sparse.csr_matrix(X[part], dtype=np.float64, copy=True), y[part], precision))
 
 
 def _as_text(X: sparse.csr_matrix, y: np.ndarray, precision: int | None) -> bytes:
@@ -168,10 +166,7 @@ def _as_text(X: sparse.csr_matrix, y: np.ndarray, precision: int | None) -> byte
     values = _numbers_as_text(X.data, precision)
     pairs = [f"{index}:{value}" for index, value in zip((X.indices + 1).tolist(), values, strict=True)]
     ends = X.indptr.tolist()
-    lines = [
-        " ".join([label, *pairs[start:stop]])
-        for label, start, stop in zip(labels, ends, ends[1:], strict=False)
-    ]
+    lines = [" ".join([label, *pairs[start:stop]]) for label, start, stop in zip(labels, ends, ends[1:], strict=False)]
     return ("\n".join(lines) + "\n").encode()
 
 

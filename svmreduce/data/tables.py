@@ -131,9 +131,7 @@ class _Table:
         self.names = [_as_word(field) for field in first] if has_header else None
         self.n_columns = len(first)
         if self.n_columns < 2:
-            text.fail(
-                lines[0].start(), "only one column", "check the separator; a label and features are needed"
-            )
+            text.fail(lines[0].start(), "only one column", "check the separator; a label and features are needed")
 
         self.label = self._position(form.label)
         dropped = {self._position(column) for column in form.drop} - {self.label}
@@ -208,8 +206,7 @@ class _Table:
         for k in np.flatnonzero(lengths == parse.LONG_FIELD):
             lengths[k] = len(self.field.match(data, offsets[k]).group())
         return offsets, [
-            data[start:stop]
-            for start, stop in zip(offsets.tolist(), (offsets + lengths).tolist(), strict=True)
+            data[start:stop] for start, stop in zip(offsets.tolist(), (offsets + lengths).tolist(), strict=True)
         ]
 
     def _fail_as_number(self, offset: int, field: bytes, column: int) -> NoReturn:
@@ -250,8 +247,7 @@ def _encode(tables: list[_Table], how: str) -> list[np.ndarray]:
     """Numbers as they are, words as codes or 0/1 columns that all tables share."""
     words = {(k, c): table.words(c) for k, table in enumerate(tables) for c in table.categorical}
     categories = {
-        c: sorted({word for k in range(len(tables)) for word in words[k, c][1]})
-        for c in tables[0].categorical
+        c: sorted({word for k in range(len(tables)) for word in words[k, c][1]}) for c in tables[0].categorical
     }
     widths = [len(categories[c]) if c in categories and how == "onehot" else 1 for c in tables[0].kept]
     starts = dict(zip(tables[0].kept, np.cumsum([0, *widths]).tolist(), strict=False))

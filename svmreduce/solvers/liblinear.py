@@ -47,8 +47,7 @@ class Liblinear(SVMClassifier):
     kernels = ("linear",)
     accepts_weights = False
     weights_reason = (
-        "official LIBLINEAR has one C for all rows of a class; "
-        "the solver 'smo' with kernel 'linear' takes weights"
+        "official LIBLINEAR has one C for all rows of a class; the solver 'smo' with kernel 'linear' takes weights"
     )
 
     def __init__(self, C=1.0, loss="squared_hinge", dual=True, tol=None, bias=1.0, random_state=0):

@@ -26,8 +26,7 @@ class _LibsvmBackend(BaseSolver):
 
     accepts_weights = False
     weights_reason = (
-        "official LIBSVM has one C for all rows of a class; "
-        "the solver 'smo' takes weights and finds the same optimum"
+        "official LIBSVM has one C for all rows of a class; the solver 'smo' takes weights and finds the same optimum"
     )
 
     def _problem(self, X, target):

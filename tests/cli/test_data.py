@@ -44,9 +44,7 @@ def test_list_shows_where_files_are_and_who_uses_them(tiny):
     assert "mirror" in lines["tiny"] and "aesvm: T1; randsvm: HALF = tiny:half" in lines["tiny"]
     assert "missing" in lines["gone"] and "regression" in lines["gone"] and "?" in lines["gone"]
     entries = json.loads(run("list", "--json", "--paper", "randsvm"))["datasets"]
-    assert [(entry["name"], entry["papers"]) for entry in entries] == [
-        ("tiny", {"randsvm": ["HALF = tiny:half"]})
-    ]
+    assert [(entry["name"], entry["papers"]) for entry in entries] == [("tiny", {"randsvm": ["HALF = tiny:half"]})]
     with pytest.raises(InputError, match="unknown paper 'aesvn': did you mean 'aesvm'"):
         run("list", "--paper", "aesvn")
 
@@ -70,8 +68,7 @@ def test_info_tells_all_and_as_json(tiny):
 
 def test_get_reports_what_it_verified(tiny):
     assert run("get", "tiny") == (
-        "tiny train: 3 rows, 2 features, labels -1: 1, 1: 2\n"
-        "tiny first: 2 rows, 2 features, labels -1: 1, 1: 1\n"
+        "tiny train: 3 rows, 2 features, labels -1: 1, 1: 2\ntiny first: 2 rows, 2 features, labels -1: 1, 1: 1\n"
     )
     (record,) = json.loads(run("get", "tiny", "--split", "train", "--json"))["datasets"]
     assert (record["rows"], record["features"], record["label_counts"]) == (3, 2, {"-1": 1, "1": 2})

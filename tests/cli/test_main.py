@@ -26,10 +26,7 @@ def test_help_lists_every_command_and_imports_none():
 
 
 def test_help_is_light(record_property):
-    code = (
-        "import sys, svmreduce.cli.main;"
-        "print([m for m in sys.modules if m.split('.')[0] in {heavy} or m in {own}])"
-    )
+    code = "import sys, svmreduce.cli.main;print([m for m in sys.modules if m.split('.')[0] in {heavy} or m in {own}])"
     heavy = {"numpy", "scipy", "sklearn", "numba", "pandas", "yaml", "pydantic"}
     own = {where.partition(":")[0] for where, _ in COMMANDS.values()}
     command = [sys.executable, "-c", code.format(heavy=heavy, own=own)]

@@ -90,9 +90,7 @@ def test_words_as_labels_survive(tmp_path):
     lines = [f"{i % 7},{i % 5},{'yes' if i % 7 > 3 else 'no'}" for i in range(70)]
     (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
     assert run("train", "-C", 100, tmp_path / "t.csv", tmp_path / "m").exit_code == 0
-    assert run("predict", tmp_path / "t.csv", tmp_path / "m", tmp_path / "out").stdout.startswith(
-        "Accuracy = 100%"
-    )
+    assert run("predict", tmp_path / "t.csv", tmp_path / "m", tmp_path / "out").stdout.startswith("Accuracy = 100%")
     assert set((tmp_path / "out").read_text().split()) == {"yes", "no"}
 
 
@@ -147,9 +145,7 @@ def test_a_name_of_the_catalogue(files, monkeypatch):
 
     folder, X, y = files
     asked = []
-    monkeypatch.setattr(
-        catalog, "load", lambda name, split: asked.append((name, split)) or Dataset(X, y, name)
-    )
+    monkeypatch.setattr(catalog, "load", lambda name, split: asked.append((name, split)) or Dataset(X, y, name))
     for source in ("ijcnn1", "ijcnn1:test"):
         assert run("train", source, folder / "m").exit_code == 0
     run("predict", "ijcnn1", folder / "m")

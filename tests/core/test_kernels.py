@@ -35,17 +35,13 @@ def test_values_equal_scikit_learn(name, d, form):
     scale = np.abs(expected).max()
     assert_allclose(single / scale, expected / scale, atol=2e-6)
     coef = _rows(700, 3, 3)
-    assert_allclose(
-        decision_function(kernel, form(X), form(Z), coef), expected @ coef, rtol=1e-10, atol=1e-10
-    )
+    assert_allclose(decision_function(kernel, form(X), form(Z), coef), expected @ coef, rtol=1e-10, atol=1e-10)
 
 
 def test_dense_and_sparse_rows_may_be_mixed():
     kernel, options = KERNELS["rbf"]
     X, Z = _rows(5, 4, 1), _rows(6, 4, 2, 0.5)
-    assert_allclose(
-        kernel_matrix(kernel, X, sparse.csr_matrix(Z)), pairwise_kernels(X, Z, metric="rbf", **options)
-    )
+    assert_allclose(kernel_matrix(kernel, X, sparse.csr_matrix(Z)), pairwise_kernels(X, Z, metric="rbf", **options))
 
 
 def test_far_from_the_origin_rbf_keeps_its_digits():

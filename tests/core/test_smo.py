@@ -24,9 +24,7 @@ def _problem(seed, sparse_rows=False):
 
 
 def _solve(X, y, box, kernel, **options):
-    return smo.solve(
-        X, y, np.where(y > 0, 0, -box), np.where(y > 0, box, 0.0), kernel, **{"tol": 1e-6, **options}
-    )
+    return smo.solve(X, y, np.where(y > 0, 0, -box), np.where(y > 0, box, 0.0), kernel, **{"tol": 1e-6, **options})
 
 
 def _kernel(index, d):
@@ -49,9 +47,7 @@ def test_same_optimum_as_svc(seed):
     kernel = _kernel(seed // 2, X.shape[1])
     rows = sparse.csr_matrix(X) if seed % 2 else X
     result = _solve(rows, y, C * weight, kernel)
-    oracle = SVC(
-        C=C, kernel=kernel.name, gamma=kernel.gamma, coef0=kernel.coef0, degree=kernel.degree, tol=1e-6
-    )
+    oracle = SVC(C=C, kernel=kernel.name, gamma=kernel.gamma, coef0=kernel.coef0, degree=kernel.degree, tol=1e-6)
     oracle.fit(X, y, sample_weight=weight)
     K = kernel_matrix(kernel, X, X)
     beta = np.zeros(len(y))
@@ -84,9 +80,7 @@ def test_integer_weights_are_repeated_rows():
     count = np.random.default_rng(0).integers(1, 4, len(y))
     kernel = _kernel(2, X.shape[1])
     weighted = _solve(X, y, C * count, kernel, tol=1e-8)
-    repeated = _solve(
-        np.repeat(X, count, axis=0), np.repeat(y, count), np.full(count.sum(), C), kernel, tol=1e-8
-    )
+    repeated = _solve(np.repeat(X, count, axis=0), np.repeat(y, count), np.full(count.sum(), C), kernel, tol=1e-8)
     assert weighted.objective == pytest.approx(repeated.objective, rel=1e-9)
     K = kernel_matrix(kernel, X, X)
     firsts = np.concatenate([[0], np.cumsum(count)[:-1]])
@@ -178,9 +172,7 @@ def test_working_set_block_stays_right_while_rows_come_and_go():
     work = WorkingSet(smo.KernelRows(kernel, X, np.float64), megabytes=4)
     outside = list(rng.permutation(900))
     for _ in range(12):
-        new = np.array(
-            [outside.pop() for _ in range(min(len(outside), 90, work.capacity - work.size))], np.int64
-        )
+        new = np.array([outside.pop() for _ in range(min(len(outside), 90, work.capacity - work.size))], np.int64)
         work.admit(new, threads=1)
         stay = rng.random(work.size) < 0.8
         outside[:0] = work.members[~stay].tolist()

@@ -56,9 +56,7 @@ def place(tmp_path, monkeypatch):
 
 def test_every_card_of_the_repository_parses_and_each_name_is_found():
     known = cards.all_cards()
-    for name in (
-        [f"a{i}a" for i in range(1, 10)] + [f"w{i}a" for i in range(1, 9)] + ["ijcnn1", "covertype", "kdd99"]
-    ):
+    for name in [f"a{i}a" for i in range(1, 10)] + [f"w{i}a" for i in range(1, 9)] + ["ijcnn1", "covertype", "kdd99"]:
         assert catalog.load_card(name).name == name
     assert catalog.names() == sorted(known)
     assert catalog.load_card("covtype").name == "covertype"
@@ -340,9 +338,7 @@ def test_text_columns_get_the_same_codes_in_every_file(place):
 
 
 def test_text_labels_without_numbers_are_an_error(place):
-    place.card(
-        "name: t\ntitle: t\nfeatures: 1\nhome: h\nlicence: l\nformat: table\nsplits: {all: {file: t}}\n"
-    )
+    place.card("name: t\ntitle: t\nfeatures: 1\nhome: h\nlicence: l\nformat: table\nsplits: {all: {file: t}}\n")
     place.file("t", b"1,yes\n2,no\n")
     with pytest.raises(InputError, match="are text: give them numbers by 'labels'"):
         catalog.load("t")

@@ -226,9 +226,7 @@ def idx_bytes(array, code):
     return struct.pack(f">HBB{array.ndim}I", 0, code, array.ndim, *array.shape) + array.tobytes()
 
 
-@pytest.mark.parametrize(
-    "code, dtype", [(8, ">u1"), (9, ">i1"), (11, ">i2"), (12, ">i4"), (13, ">f4"), (14, ">f8")]
-)
+@pytest.mark.parametrize("code, dtype", [(8, ">u1"), (9, ">i1"), (11, ">i2"), (12, ">i4"), (13, ">f4"), (14, ">f8")])
 def test_idx_types(tmp_path, code, dtype):
     array = np.arange(24, dtype=dtype).reshape(2, 3, 4)
     (tmp_path / "a").write_bytes(idx_bytes(array, code))

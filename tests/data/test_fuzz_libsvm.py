@@ -13,9 +13,7 @@ from svmreduce.errors import InputError
 
 FILES = 10_000
 SPICE = [
-    *b"nan inf -inf 1e999 1e-400 0x1p3 1_0 1e 1e+ . - + 1,2 1.2.3 --1 \xff\xfe \xc3\xa9 # qid:7 qid:".split(
-        b" "
-    ),
+    *b"nan inf -inf 1e999 1e-400 0x1p3 1_0 1e 1e+ . - + 1,2 1.2.3 --1 \xff\xfe \xc3\xa9 # qid:7 qid:".split(b" "),
     *b"0:1 -1:2 +2:1 2147483647:1 2147483648:1 99999999999999999999:1 00000000000000000001:1".split(b" "),
     *b": :: 1: :1 1:2:3".split(b" "),
     *(b"\0", b"\n", b"\r\n", b"\r", b"\t", b"\x0b", b"\x0c", b"  ", b""),

@@ -100,11 +100,7 @@ def test_labels_by_name_number_and_set():
     ]
 
 
-@given(
-    st.lists(
-        st.lists(st.sampled_from([0.0, -0.0, 1.0, 2.5]), min_size=3, max_size=3), min_size=1, max_size=30
-    )
-)
+@given(st.lists(st.lists(st.sampled_from([0.0, -0.0, 1.0, 2.5]), min_size=3, max_size=3), min_size=1, max_size=30))
 def test_first_of_equal_rows_keeps_the_first_of_each(rows):
     X = np.array(rows)
     expected = [i for i in range(len(X)) if not any((X[i] == X[j]).all() for j in range(i))]
@@ -121,8 +117,6 @@ def test_first_of_equal_rows_ignores_stored_zeros():
 def test_without_columns():
     X = np.arange(12.0).reshape(3, 4)
     np.testing.assert_array_equal(prepare.without_columns(X, [1, -1]), X[:, [0, 2]])
-    np.testing.assert_array_equal(
-        prepare.without_columns(sparse.csr_matrix(X), [1, -1]).toarray(), X[:, [0, 2]]
-    )
+    np.testing.assert_array_equal(prepare.without_columns(sparse.csr_matrix(X), [1, -1]).toarray(), X[:, [0, 2]])
     with pytest.raises(InputError, match="column 4 of 4"):
         prepare.without_columns(X, [4])

@@ -56,9 +56,7 @@ def test_libsvm_regression_equals_its_own_python_interface():
     fitted = LibsvmSVR(C=3, epsilon=0.05, gamma=0.2).fit(X, y)
     theirs = svmutil.svm_train(y, X, "-q -s 3 -c 3 -p 0.05 -g 0.2")
     np.testing.assert_allclose(fitted.predict(X), svmutil.svm_predict([], X, theirs, "-q")[0], atol=1e-9)
-    np.testing.assert_allclose(
-        fitted.predict(X), SVR(C=3, epsilon=0.05, gamma=0.2).fit(X, y).predict(X), atol=1e-2
-    )
+    np.testing.assert_allclose(fitted.predict(X), SVR(C=3, epsilon=0.05, gamma=0.2).fit(X, y).predict(X), atol=1e-2)
     assert fitted.score(X, y) > 0.9
 
 
@@ -69,9 +67,7 @@ def test_libsvms_objective_is_the_dual_of_its_model(classes):
     official, own = Libsvm(**tight).fit(X, y), SMO(**tight).fit(X, y)
     assert official.objective_ == pytest.approx(own.objective_, rel=1e-6)
     if classes == 2:
-        K = np.exp(-0.3 * np.square(X[:, None] - X[None]).sum(axis=2))[
-            np.ix_(official.support_, official.support_)
-        ]
+        K = np.exp(-0.3 * np.square(X[:, None] - X[None]).sum(axis=2))[np.ix_(official.support_, official.support_)]
         beta = official.dual_coef_[0]
         assert official.objective_ == pytest.approx(beta @ K @ beta / 2 - np.abs(beta).sum(), abs=1e-5)
 
@@ -131,9 +127,7 @@ def test_libsvm_explains_refused_parameters():
         Libsvm(cache_mb=0).fit(*cloud())
 
 
-@pytest.mark.parametrize(
-    ("loss", "dual"), [("squared_hinge", True), ("squared_hinge", False), ("hinge", True)]
-)
+@pytest.mark.parametrize(("loss", "dual"), [("squared_hinge", True), ("squared_hinge", False), ("hinge", True)])
 @pytest.mark.parametrize("bias", [1.0, -1.0])
 def test_liblinear_finds_the_minimum_of_its_problem(loss, dual, bias):
     X, y = cloud()

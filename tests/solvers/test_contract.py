@@ -58,9 +58,7 @@ class TestEverySolver:
     def test_unsorted_and_repeated_sparse_entries_mean_their_sum(self, solver):
         X, y = cloud(20)
         data, columns = np.tile(X / 2, 2), np.tile(np.arange(4)[::-1], (20, 2))
-        messy = sparse.csr_matrix(
-            (data[:, ::-1].ravel(), columns.ravel(), np.arange(0, 161, 8)), shape=X.shape
-        )
+        messy = sparse.csr_matrix((data[:, ::-1].ravel(), columns.ravel(), np.arange(0, 161, 8)), shape=X.shape)
         before = messy.data.copy()
         np.testing.assert_allclose(messy.toarray(), X)
         assert solver().fit(messy, y).predict(messy) == pytest.approx(solver().fit(X, y).predict(X), abs=1e-2)

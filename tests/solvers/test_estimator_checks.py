@@ -28,8 +28,6 @@ def expected_failures(solver) -> dict[str, str]:
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(
-    [SOLVERS.get(name)() for name in SOLVERS.names()], expected_failed_checks=expected_failures
-)
+@parametrize_with_checks([SOLVERS.get(name)() for name in SOLVERS.names()], expected_failed_checks=expected_failures)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
