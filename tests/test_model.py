@@ -302,3 +302,22 @@ def test_damaged_files_never_crash_the_reader(tmp_path, seed):
         assert "\n" not in str(error)
     else:
         assert not np.any(np.isnan(values))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_labels_by_float32_are_those_of_double(classes):
+    """Rows on the boundary to within float32's error must come out as double decides them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 20))
+    y = np.digitize(X[:, 0], np.quantile(X[:, 0], np.linspace(0, 1, classes + 1)[1:-1]))
+    own = SMO(C=10.0, gamma=0.05).fit(X[:400], y[:400]).model_
+    # walk towards the boundary of the first pair by bisection, so that many rows are undecidable in float32
+    low, high = X[rng.integers(0, 3000, 2000)], X[rng.integers(0, 3000, 2000)]
+    for _ in range(30):
+        middle = (low + high) / 2
+        sides = [own.decision_function(rows).reshape(2000, -1)[:, 0] > 0 for rows in (low, middle)]
+        same = (sides[0] == sides[1])[:, None]
+        low, high = np.where(same, middle, low), np.where(same, high, middle)
+    values = np.abs(own.decision_function(low).reshape(2000, -1)[:, 0])
+    assert np.sum(values < 1e-6) > 300
+    assert np.array_equal(own.predict(low), own.decide(own.decision_function(low)))

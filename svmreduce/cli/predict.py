@@ -43,15 +43,18 @@ def predict(test, model, out, decision_values, threads, as_json, quiet):
     if loaded.labels is not None and (loaded.labels.dtype.kind == "U") != (data.y.dtype.kind in "UO"):
         raise InputError(f"{test} and {model} do not fit: the labels of one are words, of the other numbers")
     start = perf_counter()
-    decisions = loaded.decision_function(data.X, threads=threads)
-    predicted = loaded.decide(decisions)
+    if decision_values:
+        decisions = loaded.decision_function(data.X, threads=threads)
+        predicted = loaded.decide(decisions)
+    else:
+        decisions, predicted = None, loaded.predict(data.X, threads=threads)
     record = {
         "rows": data.n_rows,
         **_scores(loaded.task, data.y, predicted),
         "seconds": perf_counter() - start,
     }
     if out:
-        _write(out, predicted, decisions if decision_values else None)
+        _write(out, predicted, decisions)
     if as_json:
         print_json(record)
     elif not quiet and loaded.task == "regression":

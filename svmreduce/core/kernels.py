@@ -128,9 +128,12 @@ def kernel_matrix(kernel, X, Z, dtype=np.float64, threads=None):
     return out
 
 
-def decision_function(kernel, X, vectors, coef, threads=None):
-    """Σ_j k(x, v_j)·coef[j, k] for every row of X: shape (rows, outputs), without intercepts."""
-    left, right = _pair(kernel, X, vectors, np.float64)
+def decision_function(kernel, X, vectors, coef, threads=None, dtype=np.float64):
+    """Σ_j k(x, v_j)·coef[j, k] for every row of X: shape (rows, outputs), without intercepts.
+
+    ``dtype`` is that of the kernel values; sums are double.
+    """
+    left, right = _pair(kernel, X, vectors, dtype)
     coef = np.ascontiguousarray(np.asarray(coef, np.float64).T)
     out = np.zeros((coef.shape[0], left.n))
     left.add_products(np.arange(left.n), right, np.arange(right.n), coef, out, resolve_threads(threads))

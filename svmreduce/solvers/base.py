@@ -138,10 +138,15 @@ class BaseSolver(BaseEstimator):
         self.n_iter_, self.kernel_evals_ = outcome.n_iter, outcome.kernel_evals
         self.converged_ = bool(outcome.converged)
 
-    def _decisions(self, X) -> np.ndarray:
+    def _new_rows(self, X):
+        """Checked rows and the thread count, as the model's methods take them."""
         check_is_fitted(self)
         X = _canonical(validate_data(self, X, reset=False, **_FORM))
-        return self.model_.decision_function(X, threads=getattr(self, "threads", None))
+        return X, {"threads": getattr(self, "threads", None)}
+
+    def predict(self, X) -> np.ndarray:
+        X, options = self._new_rows(X)
+        return self.model_.predict(X, **options)
 
     @classmethod
     def warm_up(cls) -> None:
@@ -191,15 +196,12 @@ class SVMClassifier(ClassifierMixin, BaseSolver):
         The columns are votes plus a share of the summed decision values below one half, as in
         scikit-learn. ``predict`` follows LIBSVM: votes only, ties to the earlier class.
         """
-        values = self._decisions(X)
+        X, options = self._new_rows(X)
+        values = self.model_.decision_function(X, **options)
         model = self.model_
         if values.ndim == 1 or isinstance(model, LinearModel):
             return values if values.ndim == 1 else values[:, np.argsort(model.labels)]
         return class_scores(values, len(model.labels))[:, np.argsort(model.labels)]
-
-    def predict(self, X) -> np.ndarray:
-        decisions = self._decisions(X)
-        return self.model_.decide(decisions)
 
 
 class SVMRegressor(RegressorMixin, BaseSolver):
@@ -209,9 +211,6 @@ class SVMRegressor(RegressorMixin, BaseSolver):
 
     def _targets(self, y, weights):
         return np.asarray(y, dtype=np.float64), weights
-
-    def predict(self, X) -> np.ndarray:
-        return self._decisions(X)
 
 
 def class_scores(decisions: np.ndarray, k: int) -> np.ndarray:
