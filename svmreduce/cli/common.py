@@ -71,10 +71,13 @@ def parameters_of(method: type) -> dict:
     }
 
 
-def unknown_parameter(key: str, *methods: tuple[str, type]) -> InputError:
-    """The error for a parameter that none of these (name, class) methods has."""
-    known = sorted({parameter for _, method in methods for parameter in parameters_of(method)})
-    return nearest_name_error(f"parameter of {' or '.join(name for name, _ in methods)}", key, known)
+def build_method(name: str, method: type, given: dict):
+    """An instance with these parameters; one it does not have is an error that names the nearest."""
+    known = parameters_of(method)
+    for key in given:
+        if key not in known:
+            raise nearest_name_error(f"parameter of {name}", key, known)
+    return method(**given)
 
 
 def print_json(record: dict) -> None:

@@ -21,6 +21,7 @@ COMMANDS = {
         "svmreduce.cli.predict:predict",
         "Predict a file with a model; prints accuracy, or MSE and R².",
     ),
+    "reduce": ("svmreduce.cli.reduce:reduce", "Write fewer rows with weights that stand for all."),
     "data": ("svmreduce.cli.data:data", "Catalogue of data sets: list, info, get, make."),
     "methods": ("svmreduce.cli.methods:methods", "Every solver and reducer with its parameters."),
     "doctor": (

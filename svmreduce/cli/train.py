@@ -8,6 +8,7 @@ from time import perf_counter
 import click
 
 from svmreduce.cli.common import (
+    build_method,
     check_writable,
     json_option,
     parameters_of,
@@ -17,7 +18,6 @@ from svmreduce.cli.common import (
     print_pairs,
     quiet_option,
     read_rows,
-    unknown_parameter,
 )
 from svmreduce.errors import InputError
 from svmreduce.registry import nearest_name_error
@@ -43,7 +43,7 @@ Examples:
 @click.option("-e", "--tol", type=float, help="Stop when the optimality conditions hold this well.")
 @click.option("-m", "--cache-mb", type=float, help="Memory for kernel values, in MB.")
 @click.option("--threads", type=int, help="Threads to use; all allowed cores if not given.")
-@click.option("--seed", type=int, help="Seed of everything random.")
+@click.option("--seed", "random_state", type=int, help="Seed of everything random.")
 @click.option("--weights", metavar="FILE", help="One weight per line: how many rows a row stands for.")
 @click.option("--reducer", help="Train on fewer rows, chosen by this reducer.")
 @click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Any parameter of the methods.")
@@ -70,6 +70,8 @@ def train(train, model, solver, weights, reducer, settings, n_features, as_json,
                          f"try --solver libsvm_svr")  # fmt: skip
     sample_weight = _read_weights(weights, data.n_rows) if weights else None
     solver_class.warm_up()
+    if reducer_class:
+        reducer_class.warm_up()
     record = _fit(method, reduce, data, sample_weight)
     method.model_.save(model)
     record = {"solver": solver, **record, "seconds": {"load": load, **record["seconds"]}}
@@ -85,36 +87,38 @@ def _build(solver, solver_class, reducer, reducer_class, options, settings):
         given["C"] = given.pop("cost")
     if "gamma" in given:
         given["gamma"] = parse_value(given["gamma"])
-    seed = given.pop("seed", None)
-    known = parameters_of(solver_class)
     if "kernel" in given and given["kernel"] not in solver_class.kernels:
         raise nearest_name_error(f"kernel of {solver}", given["kernel"], solver_class.kernels)
-    if "kernel" not in known:
-        given.pop("kernel", None)  # it has only one
-    for name in given:
-        if name not in known:
-            raise InputError(f"{solver} has no {name}; its parameters are {', '.join(known)}")
-    for_reducer = {}
+    if len(solver_class.kernels) == 1:
+        given["kernel"] = solver_class.kernels[0]
+    known = parameters_of(solver_class)
     reducer_known = parameters_of(reducer_class) if reducer_class else {}
-    for key, value in settings.items():
-        if key in reducer_known:
-            for_reducer[key] = value
-        elif key in known:
-            given[key] = value
-        else:
-            methods = [(solver, solver_class)] + ([(reducer, reducer_class)] if reducer_class else [])
-            raise unknown_parameter(key, *methods)
-    if seed is not None:
-        given |= {"random_state": seed} if "random_state" in known else {}
-        for_reducer |= {"random_state": seed} if "random_state" in reducer_known else {}
-    return solver_class(**given), reducer_class(**for_reducer) if reducer_class else None
+    for key in settings:
+        if key not in known and key not in reducer_known:
+            both = " or ".join(filter(None, [solver, reducer]))
+            raise nearest_name_error(f"parameter of {both}", key, {*known, *reducer_known})
+    # both work in the same kernel space, on the same threads, from the same seed
+    for_reducer = {key: given[key] for key in given if key in reducer_known}
+    for_reducer |= {key: value for key, value in settings.items() if key in reducer_known}
+    for_solver = given | {key: value for key, value in settings.items() if key not in reducer_known}
+    for key in {"kernel", "random_state"} - known.keys():
+        for_solver.pop(key, None)
+    method = build_method(solver, solver_class, for_solver)
+    return method, build_method(reducer, reducer_class, for_reducer) if reducer_class else None
 
 
 def _fit(method, reduce, data, sample_weight) -> dict:
     """Reduce if asked to, train, and say what happened."""
+    from svmreduce.kernels import resolve_gamma
+
     X, y, seconds = data.X, data.y, 0.0
     kept = {}
     if reduce is not None:
+        if hasattr(reduce, "gamma") and hasattr(method, "gamma"):
+            # a word such as "scale" means the same for the kept rows as for all
+            gamma = resolve_gamma(method.gamma, X)
+            reduce.set_params(gamma=gamma)
+            method.set_params(gamma=gamma)
         reduction = reduce.fit_reduce(X, y)
         X, y, seconds = reduction.X, reduction.y, reduce.seconds_
         plain = (reduction.sample_weight == 1).all()

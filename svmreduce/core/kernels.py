@@ -73,7 +73,7 @@ class KernelRows:
             self.tile = TILE
         self.arrays = (dense, data, indices, indptr, norm)
 
-    def _parameters(self):
+    def parameters(self):
         k = self.kernel
         return self.mode, k.code, float(k.gamma), float(k.coef0), int(k.degree)
 
@@ -89,7 +89,7 @@ class KernelRows:
         """out[i, j] = k(row i, column j) for these rows of self and columns of ``right``."""
 
         def work(low, high):
-            tiles.block_part(*self._parameters(), self.arrays, rows[low:high], right.arrays, columns,
+            tiles.block_part(*self.parameters(), self.arrays, rows[low:high], right.arrays, columns,
                         self.tile, self._slot(), out[low:high])  # fmt: skip
 
         _over_left_tiles(work, rows.size, threads)
@@ -98,7 +98,7 @@ class KernelRows:
         """out[k, i] += Σ_j k(row i, column j)·coef[k, j]."""
 
         def work(low, high):
-            tiles.product_part(*self._parameters(), self.arrays, rows[low:high], right.arrays, columns,
+            tiles.product_part(*self.parameters(), self.arrays, rows[low:high], right.arrays, columns,
                           coef, self.tile, self._slot(), out[:, low:high])  # fmt: skip
 
         _over_left_tiles(work, rows.size, threads)

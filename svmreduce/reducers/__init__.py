@@ -2,4 +2,10 @@
 
 from svmreduce.registry import Registry
 
-REDUCERS = Registry("reducer", {"random": "svmreduce.reducers.random:RandomSample"})
+REDUCERS = Registry(
+    "reducer",
+    {
+        "derive_rs": "svmreduce.reducers.derive_rs:DeriveRS",
+        "random": "svmreduce.reducers.random:RandomSample",
+    },
+)

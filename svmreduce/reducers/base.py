@@ -6,6 +6,7 @@ from time import perf_counter
 from typing import ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_X_y
 
@@ -28,6 +29,13 @@ class BaseReducer(BaseEstimator):
     def _reduce(self, X, y) -> tuple[np.ndarray, np.ndarray, dict]:
         """Subclass: the rows to keep, the weight of each, and counters worth recording."""
         raise TypeError(f"{type(self).__name__} does not say how to reduce")
+
+    @classmethod
+    def warm_up(cls) -> None:
+        """Compile what a reduction needs on a toy problem, off the clock."""
+        X = np.random.default_rng(0).random((64, 2))
+        for rows in (X, sparse.csr_matrix(X)):
+            cls().fit_reduce(rows, np.arange(64) % 2)
 
     def fit_reduce(self, X, y) -> Reduction:
         """Choose rows of (X, y); ``seconds_`` says how long it took.

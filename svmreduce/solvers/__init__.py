@@ -5,6 +5,7 @@ from svmreduce.registry import Registry
 SOLVERS = Registry(
     "solver",
     {
+        "aesvm": "svmreduce.solvers.aesvm:AESVC",
         "liblinear": "svmreduce.solvers.liblinear:Liblinear",
         "libsvm": "svmreduce.solvers.libsvm:Libsvm",
         "libsvm_svr": "svmreduce.solvers.libsvm:LibsvmSVR",

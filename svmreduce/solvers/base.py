@@ -173,7 +173,10 @@ class SVMClassifier(ClassifierMixin, BaseSolver):
         raise TypeError(f"{type(self).__name__} does not say how to solve a two-class problem")
 
     def _solve(self, X, y, weights) -> Outcome:
-        return one_versus_one(self._fit_binary, X, y, weights, self._kernel_spec(X), self.classes_)
+        return self._solve_with(self._kernel_spec(X), X, y, weights)
+
+    def _solve_with(self, kernel: KernelSpec, X, y, weights) -> Outcome:
+        return one_versus_one(self._fit_binary, X, y, weights, kernel, self.classes_)
 
     def _targets(self, y, weights):
         check_classification_targets(y)

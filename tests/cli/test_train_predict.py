@@ -165,7 +165,7 @@ def test_a_name_of_the_catalogue(files, monkeypatch):
             "unknown parameter of smo or random 'shar': did you mean 'share'?",
         ),
         (["--set", "share"], "--set takes key=value, got 'share'"),
-        (["--solver", "liblinear", "-g", "1"], "liblinear has no gamma; its parameters are C, loss"),
+        (["--solver", "liblinear", "-g", "1"], "unknown parameter of liblinear 'gamma': known are C, bias"),
         (["-C", "-1"], "C must be a positive number, got -1"),
         (["-g", "wide"], "gamma must be a positive number, 'auto' or 'scale', got 'wide'"),
         (["--solver", "libsvm", "--reducer", "random"], "cannot take sample_weight: official LIBSVM"),

@@ -1,0 +1,98 @@
+"""``svmreduce reduce``: fewer rows with weights, as files that other tools read too."""
+
+from __future__ import annotations
+
+import sys
+from time import perf_counter
+
+import click
+
+from svmreduce.cli.common import (
+    build_method,
+    check_writable,
+    json_option,
+    parse_settings,
+    parse_value,
+    print_json,
+    print_pairs,
+    quiet_option,
+    read_rows,
+)
+
+_EPILOG = """\b
+Examples:
+  svmreduce reduce --method derive_rs --kernel rbf -g 0.0625 --epsilon 0.01 train.txt small.txt
+  svmreduce reduce --method random --set share=0.1 --seed 1 ijcnn1:train tenth.txt
+  svmreduce train --weights small.txt.weights -g 0.0625 small.txt model.txt
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("source", metavar="IN")
+@click.argument("out", metavar="OUT")
+@click.option("--method", default="derive_rs", show_default=True, help="See svmreduce methods.")
+@click.option("-t", "--kernel", help="linear, poly, rbf or sigmoid.")
+@click.option("-g", "--gamma", help="Kernel width: a number, scale or auto.")
+@click.option("-d", "--degree", type=int, help="Degree of the poly kernel.")
+@click.option("-r", "--coef0", type=float, help="Constant of the poly and sigmoid kernels.")
+@click.option("--epsilon", type=float, help="Largest squared distance left unexplained (derive_rs).")
+@click.option("--threads", type=int, help="Threads to use; all allowed cores if not given.")
+@click.option("--seed", "random_state", type=int, help="Seed of everything random.")
+@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Any parameter of the method.")
+@click.option("--n-features", type=int, help="Columns of the data, if the file does not show them all.")
+@json_option
+@quiet_option
+def reduce(source, out, method, settings, n_features, as_json, quiet, **options):
+    """Reduce IN (a file, or NAME[:SPLIT] of the catalogue); write OUT and OUT.weights.
+
+    OUT is a LIBSVM file of the kept rows. OUT.weights has one number per line: how many rows that row
+    stands for, in the form that LIBSVM's instance-weight tool reads.
+    """
+    from svmreduce.data.files import write_whole
+    from svmreduce.data.formats import write_libsvm
+    from svmreduce.reducers import REDUCERS
+
+    check_writable(out)
+    reducer_class = REDUCERS.get(method)
+    given = {name: value for name, value in options.items() if value is not None} | parse_settings(settings)
+    if "gamma" in options and options["gamma"] is not None:
+        given["gamma"] = parse_value(options["gamma"])
+    reducer = build_method(method, reducer_class, given)
+    if hasattr(reducer, "verbose"):
+        reducer.verbose = not quiet and sys.stderr.isatty()
+
+    start = perf_counter()
+    data = read_rows(source, "train", n_features)
+    load = perf_counter() - start
+    reducer.warm_up()
+    reduction = reducer.fit_reduce(data.X, data.y)
+    write_libsvm(out, reduction.X, reduction.y)
+    with write_whole(f"{out}.weights") as file:
+        file.write("".join(f"{weight!r}\n" for weight in reduction.sample_weight.tolist()).encode())
+
+    kept = len(reduction.indices)
+    seconds = {"load": load, **reduction.info.get("seconds", {}), "total": load + reducer.seconds_}
+    record = {
+        "method": method,
+        "rows": data.n_rows,
+        "kept": kept,
+        "kept_percent": 100.0 * kept / data.n_rows,
+        "weight_sum": float(reduction.sample_weight.sum()),
+        "residual_max": reduction.info.get("residual_max"),
+        "seconds": seconds,
+    }
+    if as_json:
+        print_json(record)
+    elif not quiet:
+        residual = record["residual_max"]
+        print_pairs(
+            [
+                ("method", method),
+                ("rows", data.n_rows),
+                ("kept", f"{kept} ({record['kept_percent']:.2f} %)"),
+                ("weight sum", f"{record['weight_sum']:.6f}"),
+                ("largest residual", None if residual is None else f"{residual:.6g}"),
+                ("seconds", ", ".join(f"{name} {value:.3f}" for name, value in seconds.items())),
+                ("written", f"{out}, {out}.weights"),
+            ]
+        )

@@ -1,0 +1,115 @@
+"""Cutting rows into cells of near neighbours by kernel distance.
+
+``halve`` is the paper's FLS2 step, ``cut_cells`` its SLS: from one row on, the nearest V rows are cut off
+as a cell, and the row just beyond the cut begins the next one.
+
+Distances are k(x,x) + k(z,z) − 2k(x,z) in double, as the paper has them. For a narrow rbf kernel far rows
+therefore tie (exp underflows against 1), and ties go to the earlier row.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from svmreduce.core.jit import njit
+from svmreduce.core.tiles import POLY, RBF, SCATTER, SIGMOID
+from svmreduce.core.vector import VECTOR
+
+
+@njit(fastmath=VECTOR)
+def _dense_products(X, centre, rows, want_distances, out):
+    """Squared distances to, or products with, one row."""
+    z = X[centre]
+    for i in range(rows.size):
+        x = X[rows[i]]
+        total = 0.0
+        if want_distances:
+            for f in range(z.size):
+                u = x[f] - z[f]
+                total += u * u
+        else:
+            for f in range(z.size):
+                total += x[f] * z[f]
+        out[i] = total
+
+
+@njit()
+def _sparse_products(data, indices, indptr, norm, centre, rows, want_distances, room, out):
+    """The same for CSR rows; ``room`` is all zeros, one entry per feature, and is left so."""
+    begin, end = indptr[centre], indptr[centre + 1]
+    for p in range(begin, end):
+        room[indices[p]] = data[p]
+    for i in range(rows.size):
+        total = 0.0
+        for p in range(indptr[rows[i]], indptr[rows[i] + 1]):
+            total += data[p] * room[indices[p]]
+        out[i] = max(0.0, norm[rows[i]] + norm[centre] - 2.0 * total) if want_distances else total
+    for p in range(begin, end):
+        room[indices[p]] = 0
+
+
+@njit()
+def _kernel_distances(parameters, arrays, diagonal, centre, rows, room, out):
+    """out[i] = ||φ(rows[i]) − φ(centre)||²"""
+    mode, code, gamma, coef0, degree = parameters
+    X, data, indices, indptr, norm = arrays
+    if mode == SCATTER:
+        _sparse_products(data, indices, indptr, norm, centre, rows, code == RBF, room, out)
+    else:
+        _dense_products(X, centre, rows, code == RBF, out)
+    for i in range(rows.size):
+        k = out[i]
+        if code == RBF:
+            k = np.exp(-gamma * k)
+        elif code == POLY:
+            k = (gamma * k + coef0) ** degree
+        elif code == SIGMOID:
+            k = np.tanh(gamma * k + coef0)
+        out[i] = diagonal[rows[i]] + diagonal[centre] - 2.0 * k
+
+
+@njit()
+def _split(rows, distance, count, near, far):
+    """The ``count`` nearest rows and the others, each in their old order; returns the nearest other."""
+    cut = np.partition(distance, count - 1)[count - 1]
+    ties = count - np.sum(distance < cut)  # rows at the cut itself that still belong to the near ones
+    a = b = 0
+    next_centre, next_distance = -1, np.inf
+    for i in range(rows.size):
+        if distance[i] < cut or (distance[i] == cut and ties > 0):
+            ties -= distance[i] == cut
+            near[a] = rows[i]
+            a += 1
+        else:
+            if distance[i] < next_distance:
+                next_centre, next_distance = rows[i], distance[i]
+            far[b] = rows[i]
+            b += 1
+    return next_centre
+
+
+@njit()
+def halve(parameters, arrays, diagonal, room, rows):
+    """The half of the rows that is nearer to the first of them, and the other half."""
+    distance = np.empty(rows.size)
+    _kernel_distances(parameters, arrays, diagonal, rows[0], rows, room, distance)
+    half = rows.size // 2
+    near, far = np.empty(half, np.int64), np.empty(rows.size - half, np.int64)
+    _split(rows, distance, half, near, far)
+    return near, far
+
+
+@njit()
+def cut_cells(parameters, arrays, diagonal, room, rows, first, size):
+    """These rows in an order in which every run of ``size`` is a cell; ``first`` is the first centre."""
+    order = np.empty(rows.size, np.int64)
+    distance = np.empty(rows.size)
+    left, done, centre = rows, 0, first
+    while left.size > size:
+        here = distance[: left.size]
+        _kernel_distances(parameters, arrays, diagonal, centre, left, room, here)
+        far = np.empty(left.size - size, np.int64)
+        centre = _split(left, here, size, order[done : done + size], far)
+        left, done = far, done + size
+    order[done:] = left
+    return order

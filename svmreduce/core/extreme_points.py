@@ -1,0 +1,149 @@
+"""Approximate extreme points of a cell of rows: which rows the others are mixtures of.
+
+A cell is small (its whole kernel matrix is at hand). The rows on its smallest enclosing ball in kernel
+space are kept. The others are visited from the outside in: a row that lies within ε (squared distance)
+of the convex hull of the kept rows is dropped and shares its weight out among them, otherwise it is kept.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from svmreduce.core.jit import njit
+from svmreduce.core.pair_steps import STRIP, optimise_block
+from svmreduce.core.vector import VECTOR, fmax
+
+BALL_TOL = 1e-3  # of the largest k(x, x), as LIBSVM's default: the ball only says where to begin
+
+
+@njit(fastmath=VECTOR)
+def _step_and_largest(h, step, row_up, row_down):
+    """h -= step·(row_up − row_down); then where h is largest, and that value."""
+    n = h.size
+    best, at = -np.inf, 0
+    for s in range(0, n, STRIP):
+        e = min(n, s + STRIP)
+        part, up, down = h[s:e], row_up[s:e], row_down[s:e]
+        top = -1e300
+        for t in range(e - s):
+            u = part[t] - step * np.float64(up[t] - down[t])
+            part[t] = u
+            top = fmax(u, top)
+        if top > best:
+            best, at = top, s
+    for t in range(at, min(n, at + STRIP)):
+        if h[t] == best:
+            return t, best
+    return at, best
+
+
+@njit()
+def _nearest(k_x, diagonal, n):
+    """The kept row nearest to x: the smallest k(s,s) − 2k(x,s)."""
+    at = 0
+    for s in range(1, n):
+        if diagonal[s] - 2.0 * k_x[s] < diagonal[at] - 2.0 * k_x[at]:
+            at = s
+    return at
+
+
+@njit()
+def _distance_to_hull(S, stride, n, diagonal, k_x, k_xx, epsilon, h, used, mu):
+    """How far x is from the convex hull of the n kept rows, as far as ε is concerned.
+
+    Pairwise Frank-Wolfe on the mixture, begun at the nearest kept row (which settles most) and left early:
+    when the squared distance is ≤ ε, or when a hyperplane shows that no mixture comes that near.
+    ``S`` holds the kept rows' kernel block, ``k_x`` their values with x. Returns the squared distance, or
+    infinity, and how many entries of (used, mu) make up the mixture.
+    """
+    near = _nearest(k_x, diagonal, n)
+    value = k_xx + diagonal[near] - 2.0 * k_x[near]
+    used[0], mu[0], count = near, 1.0, 1
+    if value <= epsilon:
+        return max(value, 0.0), count
+    h_x = k_xx - k_x[near]  # <x − mixture, x>; h[s] = <x − mixture, s>
+    h[:n] = k_x[:n]
+    row = S[near * stride : near * stride + n]
+    up, h_up = _step_and_largest(h[:n], 1.0, row, np.zeros_like(row))
+    for _ in range(50 * n + 1000):
+        # Step 1 – no kept row reaches further towards x than h_up: the hull stays behind that plane
+        clearance = h_x - h_up
+        if clearance > 0.0 and clearance * clearance > epsilon * value:
+            return np.inf, count
+        # Step 2 – from the part of the mixture that points away most, to the row that points at x most
+        down = 0
+        for c in range(1, count):
+            if h[used[c]] < h[used[down]]:
+                down = c
+        low = used[down]
+        gain = h_up - h[low]
+        curvature = diagonal[up] + diagonal[low] - 2.0 * np.float64(S[up * stride + low])
+        step = mu[down]
+        if gain < step * curvature:
+            step = gain / curvature
+        if gain <= 1e-14 * k_xx:
+            return np.inf, count  # the nearest point of the hull, and it is further than ε
+        value += step * (step * curvature - 2.0 * gain)
+        h_x -= step * (k_x[up] - k_x[low])
+        # Step 3 – move the weight
+        at = 0
+        while at < count and used[at] != up:
+            at += 1
+        if at == count:
+            used[at], mu[at] = up, 0.0
+            count += 1
+        mu[at] += step
+        mu[down] -= step
+        if mu[down] <= 0.0:
+            count -= 1
+            used[down], mu[down] = used[count], mu[count]
+        if value <= epsilon:
+            return max(value, 0.0), count
+        row_up, row_low = S[up * stride : up * stride + n], S[low * stride : low * stride + n]
+        up, h_up = _step_and_largest(h[:n], step, row_up, row_low)
+    return np.inf, count
+
+
+@njit()
+def derive_cell(K, n, weight, epsilon, S, kept, beta):
+    """Choose the kept rows of one cell of n rows.
+
+    ``K`` is its kernel block, row after row; ``S`` is room for a second one. Positions go to ``kept``, what
+    each stands for to ``beta``. Returns how many there are and the largest squared distance left.
+    """
+    diagonal = np.empty(n, K.dtype)
+    for i in range(n):
+        diagonal[i] = K[i * n + i]
+    # Step 1 – the smallest enclosing ball: max Σ α k(x,x) − αᵀKα on the simplex; v orders rows by distance
+    alpha, v = np.zeros(n), np.empty(n)
+    alpha[0] = 1.0
+    for i in range(n):
+        v[i] = 0.5 * diagonal[i] - K[i]
+    tol = BALL_TOL * np.float64(diagonal.max())
+    optimise_block(K, n, diagonal, alpha, v, np.zeros(n), np.ones(n), tol, 100 * n + 10_000)
+    count, worst = 0, 0.0
+    own, k_x, h, mu, used = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.int64)
+    # Step 2 – rows on the ball, then the others from the outside in
+    order = np.argsort(-v, kind="mergesort")
+    for on_the_ball in (True, False):
+        for i in order:
+            if (alpha[i] > 0.0) != on_the_ball:
+                continue
+            row = K[i * n : i * n + n]
+            for a in range(count):
+                k_x[a] = row[kept[a]]
+            if not on_the_ball:
+                k_xx = np.float64(diagonal[i])
+                residual, parts = _distance_to_hull(S, n, count, own, k_x, k_xx, epsilon, h, used, mu)
+                if residual <= epsilon:
+                    worst = max(worst, residual)
+                    for c in range(parts):
+                        beta[used[c]] += weight[i] * mu[c]
+                    continue
+            for a in range(count):
+                S[count * n + a] = k_x[a]
+                S[a * n + count] = k_x[a]
+            S[count * n + count] = own[count] = diagonal[i]
+            kept[count], beta[count] = i, weight[i]
+            count += 1
+    return count, worst

@@ -1,0 +1,177 @@
+"""DeriveRS: the representative set of "Fast SVM Training Using Approximate Extreme Points"."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from time import perf_counter
+
+import numpy as np
+from sklearn.utils.extmath import row_norms
+from tqdm import tqdm
+
+from svmreduce.core.cells import cut_cells, halve
+from svmreduce.core.extreme_points import derive_cell
+from svmreduce.core.jit import in_threads, resolve_threads
+from svmreduce.core.kernels import KernelRows
+from svmreduce.core.tiles import SCATTER
+from svmreduce.errors import InputError
+from svmreduce.kernels import KernelSpec, resolve_gamma
+from svmreduce.reducers.base import BaseReducer
+
+LARGEST_V = 20_000  # two blocks of V × V kernel values per thread
+# float32 rounds distances by some 1e-7 of k(x,x): far below ε down to here, and the margin makes it safe
+FLOAT32_EPSILON, FLOAT32_MARGIN, FLOAT64_MARGIN = 1e-4, 1e-6, 1e-13
+
+
+class DeriveRS(BaseReducer):
+    """Keep the corners of small same-class cells.
+
+    Each dropped row is close to a mixture of kept ones; a kept row's weight is 1 plus its share in the
+    dropped rows, so the weights add up to the number of rows. Every class is cut into cells of V near
+    neighbours, and a cell keeps the rows that are further than ε from the convex hull of what it has kept.
+
+    Parameters
+    ----------
+    kernel : {"linear", "poly", "rbf", "sigmoid"}, default="rbf"
+    gamma : float or {"scale", "auto"}, default="scale"
+    coef0 : float, default=0.0
+    degree : int, default=3
+    epsilon : float, default=1e-2
+        Largest squared feature-space distance left between a dropped row and its mixture.
+    P : int, default=100000
+        Most rows of a first-level cell.
+    V : int, default=1000
+        Rows of a second-level cell.
+    first_level : {"fls2", "fls1"}, default="fls2"
+        Halve by distance, or cut by position in the file.
+    threads : int or None
+        None takes every core this process may use; the result does not depend on it.
+    verbose : bool, default=False
+        Show a progress bar over cells.
+    """
+
+    def __init__(
+        self,
+        kernel="rbf",
+        gamma="scale",
+        coef0=0.0,
+        degree=3,
+        epsilon=1e-2,
+        P=100_000,
+        V=1000,
+        first_level="fls2",
+        threads=None,
+        verbose=False,
+    ):
+        self.kernel = kernel
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.degree = degree
+        self.epsilon = epsilon
+        self.P = P
+        self.V = V
+        self.first_level = first_level
+        self.threads = threads
+        self.verbose = verbose
+
+    def _reduce(self, X, y):
+        kernel = KernelSpec(self.kernel, resolve_gamma(self.gamma, X), self.coef0, self.degree)
+        codes = np.unique(y, return_inverse=True)[1]
+        return representative_set(X, codes, np.ones(len(y)), kernel, epsilon=self.epsilon, P=self.P, V=self.V,
+                                  first_level=self.first_level, threads=self.threads, verbose=self.verbose)  # fmt: skip
+
+
+def representative_set(X, y, weights, kernel, *, epsilon, P, V, first_level, threads=None, verbose=False):
+    """The rows to keep, what each stands for, and facts: residual_max, cells, seconds per level."""
+    _check(epsilon, P, V, first_level)
+    times = [perf_counter()]
+    rows = KernelRows(kernel, X, np.float32)
+    scale = rows.diagonal().max()
+    limit = epsilon - FLOAT32_MARGIN * scale
+    if epsilon < FLOAT32_EPSILON * scale:
+        rows = KernelRows(kernel, X, np.float64)
+        limit = max(epsilon, FLOAT64_MARGIN * scale)  # ε = 0 still knows equal rows
+    threads = resolve_threads(threads)
+    cutter = _Cutter(X, rows)
+    first = [part for code in range(y.max() + 1)
+             for part in cutter.first_level(np.flatnonzero(y == code), P, first_level)]  # fmt: skip
+    times.append(perf_counter())
+    cells = [cell for part in in_threads(lambda q: cutter.second_level(first[q], V), len(first), threads)
+             for cell in part]  # fmt: skip
+    times.append(perf_counter())
+    answers = _derive(rows, weights, cells, limit, threads, verbose)
+    times.append(perf_counter())
+    indices = np.concatenate([kept for kept, _, _ in answers])
+    beta = np.concatenate([share for _, share, _ in answers])
+    residual = max(worst for _, _, worst in answers)
+    order = np.argsort(indices)  # as they stood in the file
+    levels = dict(zip(("first_level", "second_level", "derive"), np.diff(times).tolist(), strict=True))
+    facts = {"kept": len(indices), "cells": len(cells), "residual_max": residual, "seconds": levels}
+    return indices[order], beta[order], facts
+
+
+def _check(epsilon, P, V, first_level):
+    if not (np.isfinite(epsilon) and epsilon >= 0):
+        raise InputError(f"epsilon must be a number >= 0, got {epsilon}")
+    if not 1 <= V <= LARGEST_V:
+        raise InputError(f"V must be between 1 and {LARGEST_V} (a cell holds V × V kernel values), got {V}")
+    if P < V:
+        raise InputError(f"P must be at least V: first-level cells are cut into second-level ones; got P={P}, V={V}")
+    if first_level not in ("fls1", "fls2"):
+        raise InputError(f"first_level must be 'fls1' (by position) or 'fls2' (by distance), got {first_level!r}")
+
+
+class _Cutter:
+    """The two levels of segregation of one class at a time."""
+
+    def __init__(self, X, rows: KernelRows):
+        self.arguments = rows.parameters(), rows.arrays, rows.diagonal()
+        self.features = rows.d if rows.mode == SCATTER else 0
+        self.dtype = rows.dtype
+        self.norms = row_norms(X, squared=True)  # of the rows as given, before any centring
+        # A number that different rows do not share: cells sorted by it do not depend on the file's order
+        self.keys = X @ np.random.default_rng(0).normal(size=X.shape[1])
+
+    def _room(self):
+        return np.zeros(self.features, self.dtype)
+
+    def first_level(self, members, P, how):
+        if how == "fls1":
+            return [members[start : start + P] for start in range(0, len(members), P)]
+        done, todo = [], [members]
+        while todo:
+            part = todo.pop()
+            if len(part) <= P:
+                done.append(part)
+            else:
+                todo += halve(*self.arguments, self._room(), part)
+        return done
+
+    def second_level(self, members, V):
+        farthest = members[np.argmax(self.norms[members])]
+        order = cut_cells(*self.arguments, self._room(), members, farthest, V)
+        cells = [order[start : start + V] for start in range(0, len(order), V)]
+        return [cell[np.argsort(self.keys[cell], kind="stable")] for cell in cells]
+
+
+def _derive(rows, weights, cells, limit, threads, verbose):
+    """DeriveAE on every cell: (rows kept, their weights, largest squared distance left)."""
+    largest = max(len(cell) for cell in cells)
+    own = threading.local()
+    bar = tqdm(total=len(cells), unit="cell", leave=False, disable=not (verbose and sys.stderr.isatty()))
+
+    def work(number):
+        cell = cells[number]
+        n = len(cell)
+        if not hasattr(own, "blocks"):
+            own.blocks = np.empty(largest * largest, rows.dtype), np.empty(largest * largest, rows.dtype)
+        K, S = own.blocks
+        rows.block(cell, rows, cell, K[: n * n].reshape(n, n))
+        kept, beta = np.empty(n, np.int64), np.empty(n)
+        count, worst = derive_cell(K, n, weights[cell], limit, S, kept, beta)
+        bar.update()
+        return cell[kept[:count]], beta[:count], worst
+
+    with bar:
+        return in_threads(work, len(cells), threads)
