@@ -1,0 +1,1 @@
+"""The printed tables of the papers, cell by cell, as YAML."""

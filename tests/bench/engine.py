@@ -1,0 +1,169 @@
+"""Training and prediction beside official LIBSVM, scikit-learn and scikit-learn-intelex.
+
+``python -m tests.bench engine [--sizes 20000,50000] [--only NAME,NAME] [--repeats 3]``
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import time
+from statistics import geometric_mean, median
+
+from tests.bench import problems
+from tests.bench.output import ROOT, machine, write
+from tests.bench.worker import CACHE_MB
+
+OWN, BASE = "svmreduce smo", "LIBSVM"
+PEERS = ["scikit-learn", "intelex f64", "intelex f32"]
+CONTROLS = ["10 % sample", "Nystroem-300 + ridge", "Nystroem-300 + LIBLINEAR"]
+LONG = 10.0  # seconds; a fit that takes longer is not repeated
+
+
+def main(arguments):
+    options = argparse.ArgumentParser(prog="python -m tests.bench engine", description=__doc__)
+    options.add_argument("--sizes", default=",".join(map(str, problems.SIZES)))
+    options.add_argument("--only", default="", help="problems by name, e.g. a9a,twonorm:20000")
+    options.add_argument("--repeats", type=int, default=3)
+    options.add_argument("--threads", default="1,2")
+    given = options.parse_args(arguments)
+    sizes = tuple(int(size) for size in given.sizes.split(","))
+    thread_counts = [int(threads) for threads in given.threads.split(",")]
+    chosen = given.only.split(",") if given.only else problems.names(sizes)
+    started = time.time()
+    records = [record for problem in chosen for threads in thread_counts
+               for record in measure(problem, threads, given.repeats)]  # fmt: skip
+    cells = summarise(records)
+    write("engine", report(cells, chosen, thread_counts, time.time() - started), list(cells.values()))
+
+
+def measure(problem: str, threads: int, repeats: int) -> list[dict]:
+    """Every method on one problem, interleaved in shuffled order, each fit in a process of its own."""
+    methods = [OWN, BASE, *PEERS, *(CONTROLS if threads == 1 else [])]
+    records, finished = [], set()
+    order = random.Random(0)
+    for turn in range(repeats):
+        for method in order.sample(methods, len(methods)):
+            if method in finished:
+                continue
+            record = run(method, problem, threads)
+            records.append(record)
+            said = f"{record['seconds']:.2f} s" if "seconds" in record else record["error"]
+            print(
+                f"  {problem} {threads} thread(s) turn {turn + 1} {method}: {said}",
+                file=sys.stderr,
+                flush=True,
+            )
+            if record.get("seconds", LONG) >= LONG:
+                finished.add(method)
+    return records
+
+
+def run(method, problem, threads, timeout=None) -> dict:
+    command = [sys.executable, "-W", "ignore", "-m", "tests.bench.worker", method, problem, str(threads)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=timeout)
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or ["no message"]
+        return {"method": method, "problem": problem, "threads": threads, "error": lines[-1][:200]}
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def summarise(records) -> dict:
+    """Median over repeats for times, last value for everything else."""
+    cells = {}
+    for record in records:
+        cells.setdefault((record["problem"], record["threads"], record["method"]), []).append(record)
+    for key, runs in cells.items():
+        good = [run for run in runs if "seconds" in run] or runs[:1]
+        cell = dict(good[-1], repeats=len(good))
+        for field in ("seconds", "predict_seconds", "predict_ns", "memory_mb"):
+            if field in cell:
+                cell[field] = median(run[field] for run in good)
+        cells[key] = cell
+    return cells
+
+
+def report(cells, chosen, thread_counts, seconds) -> str:
+    lines = ["# Engine benchmark", "", machine(), "",
+             f"Cache {CACHE_MB} MB for every solver; medians of repeats, methods interleaved, one process per fit; "
+             f"the whole run took {seconds / 60:.0f} minutes. Ratios within 30 % are ties on a shared machine.",
+             "Times are those of `fit`; official LIBSVM's leaves out data conversion.", ""]  # fmt: skip
+    for threads in thread_counts:
+        lines += _speed_table(cells, chosen, threads)
+    lines += _objective_table(cells, chosen) + _prediction_table(cells, chosen) + _control_table(cells, chosen)
+    return "\n".join(lines) + "\n"
+
+
+def _get(cells, problem, threads, method, field):
+    return cells.get((problem, threads, method), {}).get(field)
+
+
+def _speed_table(cells, chosen, threads) -> list[str]:
+    lines = [f"## Training, {threads} thread{'s' if threads > 1 else ''}: times faster than official LIBSVM", "",
+             f"| problem | LIBSVM, s | {OWN}, s | {OWN} | {' | '.join(PEERS)} | {OWN} / best of the others |",
+             "| --- |" + " ---: |" * (len(PEERS) + 4)]  # fmt: skip
+    columns = {name: [] for name in [OWN, *PEERS, "best"]}
+    for problem in chosen:
+        base, own = (_get(cells, problem, threads, m, "seconds") for m in (BASE, OWN))
+        if not base or not own:
+            lines.append(f"| {problem} | failed: {cells.get((problem, threads, OWN), {}).get('error', '?')} |")
+            continue
+        row = [base / own]
+        columns[OWN].append(base / own)
+        best = base
+        for peer in PEERS:
+            value = _get(cells, problem, threads, peer, "seconds")
+            row.append(base / value if value else None)
+            if value:
+                columns[peer].append(base / value)
+                best = min(best, value)
+        columns["best"].append(best / own)
+        shown = " | ".join("failed" if ratio is None else f"{ratio:.1f}" for ratio in [*row, best / own])
+        lines.append(f"| {problem} | {base:.2f} | {own:.2f} | {shown} |")
+    means = " | ".join(f"**{geometric_mean(c):.1f}**" if c else "" for c in columns.values())
+    return [*lines, f"| **geometric mean** | | | {means} |", ""]
+
+
+def _objective_table(cells, chosen) -> list[str]:
+    threads = 1
+    lines = ["## Objective against official LIBSVM, support vectors, memory (1 thread)", "",
+             "| problem | LIBSVM's objective | relative difference | support vectors, LIBSVM | own | accuracy, LIBSVM "
+             "| own | memory above the data, own, MB | LIBSVM |", "| --- |" + " ---: |" * 8]  # fmt: skip
+    for problem in chosen:
+        base, own = (cells.get((problem, threads, m), {}) for m in (BASE, OWN))
+        if base.get("objective") and own.get("objective"):
+            off = (own["objective"] - base["objective"]) / abs(base["objective"])
+            lines.append(f"| {problem} | {base['objective']:.4f} | {off:+.1e} | {base['vectors']} | {own['vectors']} "
+                         f"| {base['accuracy']:.4f} | {own['accuracy']:.4f} | {own['memory_mb']:.0f} "
+                         f"| {base['memory_mb']:.0f} |")  # fmt: skip
+    return [*lines, ""]
+
+
+def _prediction_table(cells, chosen) -> list[str]:
+    names = [BASE, OWN, *PEERS]
+    lines = ["## Prediction, 1 thread: ns per row and support vector", "",
+             f"| problem | {' | '.join(names)} | {OWN}, times faster than LIBSVM |",
+             "| --- |" + " ---: |" * (len(names) + 1)]  # fmt: skip
+    ratios = []
+    for problem in chosen:
+        values = [_get(cells, problem, 1, name, "predict_ns") for name in names]
+        if values[0] and values[1]:
+            ratios.append(values[0] / values[1])
+            shown = " | ".join("" if value is None else f"{value:.1f}" for value in values)
+            lines.append(f"| {problem} | {shown} | {ratios[-1]:.1f} |")
+    if ratios:
+        lines.append(f"| **geometric mean** |{' |' * len(names)} **{geometric_mean(ratios):.1f}** |")
+    return [*lines, ""]
+
+
+def _control_table(cells, chosen) -> list[str]:
+    lines = ["## What users would try first (1 thread): seconds (accuracy)", "",
+             f"| problem | {OWN} | {' | '.join(CONTROLS)} |", "| --- |" + " ---: |" * (len(CONTROLS) + 1)]  # fmt: skip
+    for problem in chosen:
+        found = [cells.get((problem, 1, name), {}) for name in [OWN, *CONTROLS]]
+        shown = " | ".join(f"{c['seconds']:.2f} ({c['accuracy']:.4f})" if "seconds" in c else "failed" for c in found)
+        lines.append(f"| {problem} | {shown} |")
+    return [*lines, ""]

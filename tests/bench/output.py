@@ -1,0 +1,38 @@
+"""Where benchmark results go, and on what machine they were measured."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def write(name: str, text: str, records: list) -> None:
+    """Print the report and keep it, with its records, in results/bench."""
+    print(text)
+    folder = ROOT / "results" / "bench"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.md").write_text(text)
+    (folder / f"{name}.json").write_text(json.dumps(records, indent=1) + "\n")
+
+
+def machine() -> str:
+    found = []
+    for name in ("numpy", "numba", "scikit-learn", "libsvm-official", "scikit-learn-intelex"):
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            found.append(f"{name} absent")
+    return f"{_cpu()}, {os.cpu_count()} cores, Python {platform.python_version()}, {', '.join(found)}."
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.machine()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown CPU")

@@ -1,0 +1,76 @@
+"""``svmreduce reduce``: files out, figures out, and a model trained on them."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from svmreduce.cli.main import cli
+from svmreduce.data import synthetic
+from svmreduce.data.formats import read_libsvm, write_libsvm
+
+
+def call(*arguments):
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def board(tmp_path):
+    data = synthetic.make("checkerboard", 3000, seed=0)
+    write_libsvm(tmp_path / "board", data.X, data.y)
+    return tmp_path / "board"
+
+
+def test_rows_weights_and_figures_agree(board, tmp_path):
+    out = tmp_path / "small"
+    done = call(
+        "reduce", "--method", "derive_rs", "--kernel", "rbf", "-g", "1", "--epsilon", "0.01", board, out, "--json"
+    )
+    assert done.exit_code == 0, done.output
+    record = json.loads(done.stdout)
+    assert set(record) >= {"rows", "kept", "kept_percent", "weight_sum", "residual_max", "seconds"}
+    assert set(record["seconds"]) == {"load", "first_level", "second_level", "derive", "total"}
+    X, y = read_libsvm(out)
+    weights = np.loadtxt(f"{out}.weights")
+    assert record["rows"] == 3000 and record["kept"] == len(y) == len(weights) < 3000
+    assert record["kept_percent"] == pytest.approx(100 * len(y) / 3000)
+    assert weights.sum() == pytest.approx(3000) and record["weight_sum"] == pytest.approx(3000)
+    assert 0 < record["residual_max"] <= 0.01
+    original = {row.tobytes() for row in read_libsvm(board)[0].toarray()}
+    assert all(row.tobytes() in original for row in X.toarray())
+
+
+def test_training_on_the_files_is_training_aesvm(board, tmp_path):
+    out, first, second = tmp_path / "small", tmp_path / "m1", tmp_path / "m2"
+    assert call("reduce", "-g", "1", "--epsilon", "0.01", board, out).exit_code == 0
+    flags = ["-g", "1", "-C", "10", "--json"]
+    by_files = call("train", *flags, "--weights", f"{out}.weights", out, first)
+    at_once = call("train", *flags, "--solver", "aesvm", board, second)
+    as_reducer = call("train", *flags, "--reducer", "derive_rs", board, second)
+    objectives = [json.loads(done.stdout)["objective"] for done in (by_files, at_once, as_reducer)]
+    assert objectives[1:] == pytest.approx([objectives[0]] * 2, rel=1e-6)
+    assert json.loads(at_once.stdout)["seconds"]["reduce"] > 0
+
+
+def test_every_reducer_writes(board, tmp_path):
+    done = call("reduce", "--method", "random", "--set", "share=0.25", "--seed", "3", board, tmp_path / "quarter")
+    assert done.exit_code == 0 and "750 (25.00 %)" in done.output
+    assert "residual" not in done.output
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--method", "derive"], "unknown reducer 'derive': did you mean 'derive_rs'?"),
+        (["--epsilon", "-1"], "epsilon must be a number >= 0"),
+        (["--set", "Q=3"], "unknown parameter of derive_rs 'Q'"),
+        (["--method", "random", "--epsilon", "1"], "unknown parameter of random 'epsilon'"),
+        (["--kernel", "rfb"], "did you mean 'rbf'"),
+    ],
+)
+def test_bad_flags_are_one_line(board, tmp_path, flags, message):
+    done = call("reduce", *flags, board, tmp_path / "out")
+    assert done.exit_code == 2 and message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "out").exists()
