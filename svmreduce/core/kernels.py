@@ -6,6 +6,8 @@ Everything exists in float32 (twice as fast; the solvers' choice) and float64 (p
 from __future__ import annotations
 
 import math
+import threading
+from contextlib import nullcontext
 
 import numpy as np
 from scipy import sparse
@@ -19,15 +21,34 @@ FEW_FEATURES = 16  # up to here differences beat a BLAS call
 TILE = 512  # right rows in a tile
 SCATTER_TILE_BYTES = 1 << 22  # a sparse tile is densified: keep it near the cache
 
-_blas: ThreadpoolController | None = None
+
+class _SingleThreadedBlas:
+    """Our own threads call BLAS, so it must not start more of its own.
+
+    The limit is one for the whole process and callers may overlap: the first in sets it, the last out
+    puts back what was there.
+    """
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._controller = self._limit = None
+
+    def __enter__(self):
+        with self._lock:
+            if self._inside == 0:
+                self._controller = self._controller or ThreadpoolController()
+                self._limit = self._controller.limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def __exit__(self, *_):
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limit.restore_original_limits()
 
 
-def _single_threaded_blas():
-    """Our own threads call BLAS: it must not start more of its own."""
-    global _blas
-    if _blas is None:
-        _blas = ThreadpoolController()
-    return _blas.limit(limits=1, user_api="blas")
+_single_threaded_blas = _SingleThreadedBlas()
 
 
 class KernelRows:
@@ -92,7 +113,7 @@ class KernelRows:
             tiles.block_part(*self.parameters(), self.arrays, rows[low:high], right.arrays, columns,
                         self.tile, self._slot(), out[low:high])  # fmt: skip
 
-        _over_left_tiles(work, rows.size, threads)
+        self._over_left_tiles(work, rows.size, threads)
 
     def add_products(self, rows, right, columns, coef, out, threads=1):
         """out[k, i] += Σ_j k(row i, column j)·coef[k, j]."""
@@ -101,16 +122,15 @@ class KernelRows:
             tiles.product_part(*self.parameters(), self.arrays, rows[low:high], right.arrays, columns,
                           coef, self.tile, self._slot(), out[:, low:high])  # fmt: skip
 
-        _over_left_tiles(work, rows.size, threads)
+        self._over_left_tiles(work, rows.size, threads)
 
-
-def _over_left_tiles(work, rows, threads):
-    """Share whole tiles among threads: the same tiles whatever the count, so the same rounding."""
-    tiles = math.ceil(rows / LEFT)
-    pieces = 1 if threads == 1 else min(4 * threads, tiles)  # a few each, to even out unequal speed
-    edges = [min(rows, tiles * p // pieces * LEFT) for p in range(pieces + 1)] if tiles else [0]
-    with _single_threaded_blas():
-        in_threads(lambda p: work(edges[p], edges[p + 1]), len(edges) - 1, threads)
+    def _over_left_tiles(self, work, rows, threads):
+        """Share whole tiles among threads: the same tiles whatever the count, so the same rounding."""
+        tiles_in_all = math.ceil(rows / LEFT)
+        pieces = 1 if threads == 1 else min(4 * threads, tiles_in_all)  # a few each, to even out unequal speed
+        edges = [min(rows, tiles_in_all * p // pieces * LEFT) for p in range(pieces + 1)] if rows else [0]
+        with _single_threaded_blas if self.mode == PRODUCT else nullcontext():
+            in_threads(lambda p: work(edges[p], edges[p + 1]), len(edges) - 1, threads)
 
 
 def _pair(kernel, X, Z, dtype):

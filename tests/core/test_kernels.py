@@ -79,3 +79,18 @@ def test_rows_without_any_entry():
     X = sparse.csr_matrix((3, 5))
     assert_allclose(kernel_matrix(KERNELS["rbf"][0], X, X), 1.0)
     assert_allclose(kernel_matrix(KERNELS["linear"][0], X, X), 0.0)
+
+
+def test_the_blas_thread_count_is_put_back():
+    """Also when several threads evaluate kernels at once and end in any order."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    X = _rows(600, 30, 1)
+    with threadpool_limits(2, user_api="blas"):
+        before = [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda _: kernel_matrix(KERNELS["rbf"][0], X, X, threads=1), range(40)))
+        after = [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+    assert before == after
