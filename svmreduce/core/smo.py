@@ -171,8 +171,10 @@ class _Search:
         wanted = min(new.size, max(FIRST_WORKING_SET, members.size), most)
         if wanted < new.size:
             new = new[np.argpartition(-violation[new], wanted)[:wanted]]
-        self.work.keep(violation[members] > -FAR)
-        members = self.work.members
+        useful = violation[members] > -FAR
+        if 4 * np.sum(~useful) > members.size or members.size + new.size > capacity:
+            self.work.keep(useful)  # squeezing the block is not free: a few idle rows may stay
+            members = self.work.members
         excess = self.work.size + new.size - capacity
         if excess > 0:
             order = np.argsort(violation[members], kind="stable")
