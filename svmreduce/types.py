@@ -52,3 +52,19 @@ class Reduction:
     sample_weight: np.ndarray
     indices: np.ndarray
     info: dict = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class DualSolution:
+    """One two-class problem solved: f(x) = Σ beta_i k(x_i, x) + intercept, with beta over all given rows.
+
+    Counters are None where a solver cannot tell.
+    """
+
+    beta: np.ndarray
+    intercept: float
+    objective: float | None = None  # dual, LIBSVM's sign: ½βᵀKβ − yᵀβ
+    gap: float | None = None  # largest violation of the optimality conditions, as LIBSVM's -e measures it
+    n_iter: int | None = None
+    kernel_evals: int | None = None
+    converged: bool = True

@@ -14,7 +14,7 @@ from svmreduce.data.libsvm_text import write_libsvm
 from svmreduce.errors import InputError
 from svmreduce.kernels import KernelSpec
 from svmreduce.model import KernelModel, load_model, votes
-from svmreduce.model_linear import LinearModel
+from svmreduce.model.linear import LinearModel
 from svmreduce.solvers.liblinear import Liblinear
 from svmreduce.solvers.libsvm import Libsvm
 from svmreduce.solvers.smo import SMO

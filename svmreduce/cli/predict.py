@@ -75,7 +75,7 @@ def _scores(task, y, predicted) -> dict:
 
 
 def _write(out, predicted, decisions) -> None:
-    from svmreduce.model_text import write_text
+    from svmreduce.model.text import write_text
 
     labels = [label if isinstance(label, str) else f"{label:.17g}" for label in predicted.tolist()]
     if decisions is None:

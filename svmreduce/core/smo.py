@@ -19,14 +19,13 @@ in the end in double. So the gap it reports is a double-precision one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernels import KernelRows
 from svmreduce.core.pair_steps import optimise_block
 from svmreduce.core.working_set import WorkingSet
+from svmreduce.types import DualSolution
 
 FIRST_WORKING_SET = 2048
 FIRST_SAMPLE = 8192  # near rows at the start, or one row in eight
@@ -35,19 +34,6 @@ FAR = 0.5  # rows this far on the right side of the margin are far
 FLOAT32_TOL = 1e-4  # below this tolerance kernel values are double from the start
 SAFETY = 0.9  # aim a little below the tolerance
 REPAIRS = 3  # corrections from double before the solver goes on in double
-
-
-@dataclass(frozen=True)
-class SmoResult:
-    """Solution and certificate of one problem."""
-
-    beta: np.ndarray
-    intercept: float
-    objective: float  # LIBSVM's sign: ½βᵀKβ − targetᵀβ
-    gap: float  # largest violation, as LIBSVM's -e measures it
-    n_iter: int
-    kernel_evals: int
-    converged: bool
 
 
 def solve(X, target, lower, upper, kernel, *, tol=1e-3, cache_mb=1024, max_iter=-1, seed=0, threads=None):
@@ -226,11 +212,11 @@ class _Search:
         self.kernel_evals += which.size * support.size
         return self.target[which] - out[0]
 
-    def result(self) -> SmoResult:
+    def result(self) -> DualSolution:
         free = (self.beta > self.lower) & (self.beta < self.upper)
         high, low = self._extremes()
         intercept = self.v[free].mean() if free.any() else (high + low) / 2
         objective = -0.5 * float(self.beta @ (self.target + self.v))
         gap = self._gap()
-        return SmoResult(self.beta, float(intercept), objective, gap, self.n_iter, self.kernel_evals,
+        return DualSolution(self.beta, float(intercept), objective, gap, self.n_iter, self.kernel_evals,
                          bool(gap <= self.tol))  # fmt: skip

@@ -21,11 +21,11 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from svmreduce.errors import InputError
 from svmreduce.kernels import KERNEL_CODES, KernelSpec, resolve_gamma
-from svmreduce.model import KernelModel, votes
-from svmreduce.model_linear import LinearModel
+from svmreduce.model import KernelModel, LinearModel, votes
 from svmreduce.registry import nearest_name_error
 from svmreduce.solvers.multiclass import one_versus_one
-from svmreduce.solvers.outcome import BinarySolution, Outcome
+from svmreduce.solvers.outcome import Outcome
+from svmreduce.types import DualSolution
 
 _WARM: set[type] = set()
 
@@ -168,7 +168,7 @@ class BaseSolver(BaseEstimator):
 class SVMClassifier(ClassifierMixin, BaseSolver):
     """A solver of class labels. Several classes are handled one against one unless ``_solve`` differs."""
 
-    def _fit_binary(self, X, y, weights, kernel: KernelSpec) -> BinarySolution:
+    def _fit_binary(self, X, y, weights, kernel: KernelSpec) -> DualSolution:
         """Subclass: solve for targets ±1 with weights > 0."""
         raise TypeError(f"{type(self).__name__} does not say how to solve a two-class problem")
 

@@ -10,7 +10,7 @@ import numpy as np
 from liblinear import liblinear as backend
 
 from svmreduce.errors import InputError
-from svmreduce.model_linear import SOLVER_TYPES, LinearModel
+from svmreduce.model.linear import SOLVER_TYPES, LinearModel
 from svmreduce.registry import nearest_name_error
 from svmreduce.solvers.base import Outcome, SVMClassifier, seed_of
 from svmreduce.solvers.nodes import LogTap, default_options, node_rows, pointer

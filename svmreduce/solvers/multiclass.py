@@ -19,7 +19,7 @@ def one_versus_one(fit_binary, X, y, weights, kernel: KernelSpec, classes) -> Ou
 
     Parameters
     ----------
-    fit_binary : callable (X, y, weights, kernel) -> BinarySolution
+    fit_binary : callable (X, y, weights, kernel) -> DualSolution
     y : class numbers 0…k-1, positions in ``classes``
     """
     k = len(classes)

@@ -6,21 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from svmreduce.model import KernelModel
-from svmreduce.model_linear import LinearModel
-
-
-@dataclass(frozen=True)
-class BinarySolution:
-    """One two-class problem solved: f(x) = Σ beta_i k(x_i, x) + intercept, beta over all given rows."""
-
-    beta: np.ndarray
-    intercept: float
-    objective: float | None = None
-    n_iter: int | None = None
-    kernel_evals: int | None = None
-    gap: float | None = None
-    converged: bool = True
+from svmreduce.model import KernelModel, LinearModel
 
 
 @dataclass(frozen=True)

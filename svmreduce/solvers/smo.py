@@ -7,7 +7,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from svmreduce.core import smo
 from svmreduce.core.jit import resolve_threads
-from svmreduce.solvers.base import BinarySolution, SVMClassifier, seed_of
+from svmreduce.solvers.base import SVMClassifier, seed_of
 
 
 class SMO(SVMClassifier):
@@ -72,9 +72,8 @@ class SMO(SVMClassifier):
 
     def _fit_binary(self, X, y, weights, kernel):
         box = self.C * weights
-        limit = {} if self.max_iter is None or self.max_iter < 0 else {"max_iter": int(self.max_iter)}
         self.threads_ = resolve_threads(self.threads)
-        result = smo.solve(
+        return smo.solve(
             X,
             y,
             np.where(y > 0, 0.0, -box),
@@ -82,16 +81,7 @@ class SMO(SVMClassifier):
             kernel,
             tol=self.tol,
             cache_mb=self.cache_mb,
+            max_iter=-1 if self.max_iter is None else int(self.max_iter),
             seed=seed_of(self.random_state),
             threads=self.threads_,
-            **limit,
-        )
-        return BinarySolution(
-            result.beta,
-            result.intercept,
-            result.objective,
-            result.n_iter,
-            result.kernel_evals,
-            result.gap,
-            result.converged,
         )

@@ -1,22 +1,19 @@
-"""Trained kernel models: what every kernel solver ends in, and LIBSVM's model files both ways."""
+"""Kernel models: what every kernel solver ends in, and LIBSVM's model files both ways."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 
 from svmreduce.core import kernels as core_kernels
-from svmreduce.data.files import open_maybe_compressed
 from svmreduce.data.formats import DENSE_FROM
 from svmreduce.errors import InputError
 from svmreduce.kernels import KERNEL_CODES, KernelSpec
-from svmreduce.model_linear import LinearModel
-from svmreduce.model_rows import format_rows, parse_rows
-from svmreduce.model_text import header_labels, read_model_text, write_text
+from svmreduce.model.rows import format_rows, parse_rows
+from svmreduce.model.text import header_labels, read_model_text, write_text
 from svmreduce.types import Matrix
 
 CLASSIFIERS = ("c_svc", "nu_svc")
@@ -172,20 +169,6 @@ class KernelModel:
         ignored = sorted(_IGNORED & text.header.keys())
         notes = (f"probability estimates in the model are not used ({', '.join(ignored)})",) if ignored else ()
         return cls(kernel, vectors, coef, intercepts, labels, n_support, svm_type, notes)
-
-
-def load_model(path) -> KernelModel | LinearModel:
-    """A model from a file of LIBSVM or LIBLINEAR; the first word tells which."""
-    path = Path(path)
-    if not path.is_file():
-        raise InputError(f"{path}: no such model file; train one with: svmreduce train DATA {path}")
-    with open_maybe_compressed(path) as file:
-        words = file.read(200).split()
-    if words[:1] == [b"solver_type"]:
-        return LinearModel.load(path)
-    if words[:1] == [b"svm_type"]:
-        return KernelModel.load(path)
-    raise InputError(f"{path}:1: not a model file: it must begin with svm_type (LIBSVM) or solver_type (LIBLINEAR)")
 
 
 def votes(decisions: np.ndarray, k: int) -> np.ndarray:

@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 from scipy import sparse
 
-from svmreduce.model_text import ModelText
+from svmreduce.model.text import ModelText
 
 _CHUNK = 2000  # lines formatted at a time
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from svmreduce.model_text import header_labels, read_model_text, write_text
+from svmreduce.model.text import header_labels, read_model_text, write_text
 
 # LIBLINEAR's names by their -s number; one-class is left out, its offset has another meaning
 SOLVER_TYPES = {
