@@ -72,7 +72,9 @@ def _kernel_distances(parameters, arrays, diagonal, centre, rows, room, out):
 def _split(rows, distance, count, near, far):
     """The ``count`` nearest rows and the others, each in their old order; returns the nearest other."""
     cut = np.partition(distance, count - 1)[count - 1]
-    ties = count - np.sum(distance < cut)  # rows at the cut itself that still belong to the near ones
+    ties = count  # rows at the cut itself that still belong to the near ones
+    for i in range(rows.size):
+        ties -= distance[i] < cut
     a = b = 0
     next_centre, next_distance = -1, np.inf
     for i in range(rows.size):
@@ -111,5 +113,6 @@ def cut_cells(parameters, arrays, diagonal, room, rows, first, size):
         far = np.empty(left.size - size, np.int64)
         centre = _split(left, here, size, order[done : done + size], far)
         left, done = far, done + size
-    order[done:] = left
+    for i in range(left.size):
+        order[done + i] = left[i]
     return order

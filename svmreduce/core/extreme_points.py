@@ -62,7 +62,8 @@ def _distance_to_hull(S, stride, n, diagonal, k_x, k_xx, epsilon, h, used, mu):
     if value <= epsilon:
         return max(value, 0.0), count
     h_x = k_xx - k_x[near]  # <x − mixture, x>; h[s] = <x − mixture, s>
-    h[:n] = k_x[:n]
+    for s in range(n):
+        h[s] = k_x[s]
     row = S[near * stride : near * stride + n]
     up, h_up = _step_and_largest(h[:n], 1.0, row, np.zeros_like(row))
     for _ in range(50 * n + 1000):

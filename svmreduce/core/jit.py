@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 
 import numba
+import numpy as np
 from numba.core import config
 
 
@@ -24,7 +25,7 @@ def cache_home() -> Path:
     """Where compiled code and parsed files are kept: ``SVMREDUCE_CACHE``, else the user's cache folder."""
     given = os.environ.get("SVMREDUCE_CACHE")
     if given:
-        return Path(given)
+        return Path(given).expanduser()
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "svmreduce"
 
 
@@ -53,6 +54,16 @@ def njit(*, fastmath: bool | set = False, **options):
             config.CACHE_DIR = before
 
     return decorate
+
+
+@njit()
+def take(values, rows):
+    """``values[rows]``. Loops are spelled out in core: numba's indexing and slicing of whole arrays costs
+    seconds of compilation each time it is used."""
+    out = np.empty(rows.size, values.dtype)
+    for i in range(rows.size):
+        out[i] = values[rows[i]]
+    return out
 
 
 def available_threads() -> int:

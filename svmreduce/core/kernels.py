@@ -19,6 +19,7 @@ from svmreduce.core.tiles import DIFFERENCES, LEFT, PRODUCT, RBF, SCATTER
 
 FEW_FEATURES = 16  # up to here differences beat a BLAS call
 TILE = 512  # right rows in a tile
+MANY_COLUMNS = 1 << 16  # sparse columns are renumbered beyond this
 SCATTER_TILE_BYTES = 1 << 22  # a sparse tile is densified: keep it near the cache
 
 
@@ -51,6 +52,19 @@ class _SingleThreadedBlas:
 _single_threaded_blas = _SingleThreadedBlas()
 
 
+def _few_columns(X, known):
+    """Column numbers that need little room: as they are, or renumbered when there are very many.
+
+    Columns that are not ``known`` (the other matrix has nothing there) share one number beyond the rest.
+    """
+    if known is None and X.shape[1] <= MANY_COLUMNS:
+        return None, X.indices.astype(np.int32, copy=False)
+    columns = np.unique(X.indices) if known is None else known
+    place = np.searchsorted(columns, X.indices)
+    found = columns[np.minimum(place, len(columns) - 1)] == X.indices if len(columns) else np.zeros(X.nnz, bool)
+    return columns, np.where(found, place, len(columns)).astype(np.int32)
+
+
 class KernelRows:
     """Rows made ready for kernel evaluation in one precision.
 
@@ -74,7 +88,9 @@ class KernelRows:
         if sparse.issparse(X):
             self.mode = SCATTER
             data = np.ascontiguousarray(X.data, self.dtype)
-            indices, indptr = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int64, copy=False)
+            indptr = X.indptr.astype(np.int64, copy=False)
+            self.columns, indices = _few_columns(X, None if like is None else like.columns)
+            self.width = X.shape[1] if self.columns is None else len(self.columns) + 1
             dense = np.empty((0, 0), self.dtype)
             norm = tiles.squared_norms(X.data, indptr).astype(self.dtype)
             mean_entries = X.nnz / max(1, self.n)
@@ -99,7 +115,7 @@ class KernelRows:
         return self.mode, k.code, float(k.gamma), float(k.coef0), int(k.degree)
 
     def _slot(self):
-        return np.full(self.d if self.mode == SCATTER else 0, -1, np.int32)
+        return np.full(self.width if self.mode == SCATTER else 0, -1, np.int32)
 
     def diagonal(self):
         """k(x, x) of every row, in double."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmreduce.core.jit import njit
+from svmreduce.core.jit import njit, take
 from svmreduce.core.vector import VECTOR, fmax, fmin
 
 STRIP = 512
@@ -71,11 +71,18 @@ def _partner(row_i, diagonal, i, v, no_low, v_i):
 
 
 @njit()
+def _mark_bounds(t, beta, lower, upper, no_up, no_low):
+    no_up[t] = np.float32(0) if beta[t] < upper[t] else BARRED
+    no_low[t] = np.float32(0) if beta[t] > lower[t] else BARRED
+
+
+@njit()
 def _pair_steps(K, stride, diagonal, beta, v, lower, upper, tol, max_steps):
     """Pair steps until the largest violation is at most ``tol``; β and v are changed in place."""
     n = beta.size
-    no_up = np.where(beta < upper, np.float32(0), BARRED)
-    no_low = np.where(beta > lower, np.float32(0), BARRED)
+    no_up, no_low = np.zeros(n, np.float32), np.zeros(n, np.float32)
+    for t in range(n):
+        _mark_bounds(t, beta, lower, upper, no_up, no_low)
     row = K[:n]
     i, high, low = _step_and_extremes(row, row, 0.0, v, no_up, no_low)
     steps = 0
@@ -90,9 +97,8 @@ def _pair_steps(K, stride, diagonal, beta, v, lower, upper, tol, max_steps):
         # land exactly on a bound: a row a rounding error away from it would be picked for ever
         beta[i] = upper[i] if step == room_i else beta[i] + step
         beta[j] = lower[j] if step == room_j else beta[j] - step
-        for t in (i, j):
-            no_up[t] = np.float32(0) if beta[t] < upper[t] else BARRED
-            no_low[t] = np.float32(0) if beta[t] > lower[t] else BARRED
+        _mark_bounds(i, beta, lower, upper, no_up, no_low)
+        _mark_bounds(j, beta, lower, upper, no_up, no_low)
         steps += 1
         i, high, low = _step_and_extremes(row_i, row_j, step, v, no_up, no_low)
     return steps, high, low
@@ -101,8 +107,13 @@ def _pair_steps(K, stride, diagonal, beta, v, lower, upper, tol, max_steps):
 @njit()
 def _still_movable(beta, v, lower, upper, high, low):
     """Rows that are free or could still be picked: LIBSVM's shrinking rule."""
-    up, down = beta < upper, beta > lower
-    return np.flatnonzero((up & down) | (up & (v >= low)) | (down & (v <= high)))
+    rows, count = np.empty(beta.size, np.int64), 0
+    for t in range(beta.size):
+        up, down = beta[t] < upper[t], beta[t] > lower[t]
+        if (up and down) or (up and v[t] >= low) or (down and v[t] <= high):
+            rows[count] = t
+            count += 1
+    return rows[:count]
 
 
 @njit()
@@ -139,11 +150,11 @@ def optimise_block(K, stride, diagonal, beta, v, lower, upper, tol, max_steps):
         rows = _still_movable(beta, v, lower, upper, high, low)
         if 2 * rows.size > n:
             continue
-        part_beta, part_v = beta[rows], v[rows]
+        part_beta, part_v = take(beta, rows), take(v, rows)
         patience = min(max_steps - steps, 50 * max(n, 500))
         made, high, low = _pair_steps(
-            _sub_block(K, stride, rows), rows.size, diagonal[rows],
-            part_beta, part_v, lower[rows], upper[rows], tol, patience,
+            _sub_block(K, stride, rows), rows.size, take(diagonal, rows),
+            part_beta, part_v, take(lower, rows), take(upper, rows), tol, patience,
         )  # fmt: skip
         steps += made
         for t in range(rows.size):
@@ -151,4 +162,5 @@ def optimise_block(K, stride, diagonal, beta, v, lower, upper, tol, max_steps):
             if change != 0.0:
                 _subtract_row(v, K[rows[t] * stride : rows[t] * stride + n], change)
                 beta[rows[t]] = part_beta[t]
-        v[rows] = part_v
+        for t in range(rows.size):
+            v[rows[t]] = part_v[t]

@@ -25,6 +25,7 @@ from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernels import KernelRows
 from svmreduce.core.pair_steps import optimise_block
 from svmreduce.core.working_set import WorkingSet
+from svmreduce.errors import InputError
 from svmreduce.types import DualSolution
 
 FIRST_WORKING_SET = 2048
@@ -32,6 +33,8 @@ FIRST_SAMPLE = 8192  # near rows at the start, or one row in eight
 ROUGH = 0.1  # tolerance until the far rows have been seen
 FAR = 0.5  # rows this far on the right side of the margin are far
 FLOAT32_TOL = 1e-4  # below this tolerance kernel values are double from the start
+FLOAT32_LARGEST, FLOAT64_LARGEST = 1e12, 1e25  # kernel values that leave room for sums and squares
+FLOAT32_STEPS = 20  # pair steps per row that float32 gets
 SAFETY = 0.9  # aim a little below the tolerance
 REPAIRS = 3  # corrections from double before the solver goes on in double
 
@@ -74,7 +77,9 @@ class _Search:
         self.beta = np.zeros(self.n)
         self.v = target.astype(np.float64)
         self.far_beta = np.zeros(self.n)  # the β that the far rows' v knows
-        self.intercept = 0.0
+        # Free rows of the working set fix the intercept. While it has none, any value in a bracket will do
+        # for it, and the near rows decide.
+        self.intercept, self.bracket = 0.0, (-np.inf, np.inf)
         self.n_iter = self.kernel_evals = self.repairs = 0
         self.near = np.zeros(self.n, bool)
         self._use(np.float32 if tol >= FLOAT32_TOL else np.float64)
@@ -82,6 +87,13 @@ class _Search:
     def _use(self, dtype):
         self.work = None  # free the old block before the new one
         self.rows = KernelRows(self.kernel, self.X, dtype)
+        largest = np.abs(self.rows.diagonal()).max()
+        if dtype == np.float32 and not largest <= FLOAT32_LARGEST:
+            return self._use(np.float64)
+        if not largest <= FLOAT64_LARGEST:
+            raise InputError(f"kernel values reach {largest:.0e}, too large to optimise: scale the data or lower gamma")
+        # float32 that makes no headway is left for double
+        self.step_limit = min(self.max_iter, FLOAT32_STEPS * self.n + 200_000 if dtype == np.float32 else self.max_iter)
         copy_mb = sum(array.nbytes for array in self.rows.arrays) / 2**20
         self.work = WorkingSet(self.rows, max(self.cache_mb - copy_mb, self.cache_mb / 2))
 
@@ -92,7 +104,9 @@ class _Search:
         stage_tol = self.tol if self.near.all() else max(self.tol, ROUGH)
         while self.n_iter < self.max_iter:
             self._optimise_with(new, SAFETY * stage_tol)
-            if self._gap(self.near) <= stage_tol:
+            if self.n_iter >= self.step_limit < self.max_iter:
+                self._go_on_in_double()
+            elif self._gap(self.near) <= stage_tol:
                 self._update_far()
                 if self._gap() <= self.tol and self._certified():
                     return
@@ -101,6 +115,7 @@ class _Search:
                 self.near = self._violation() > -FAR
                 self.near[self.work.members] = True
             new = self._next_rows(stage_tol)
+        self._update_far()
 
     def _first_rows(self):
         order = self.rng.permutation(self.n)
@@ -121,18 +136,20 @@ class _Search:
         members = work.members
         beta, v = self.beta[members], self.v[members]
         steps, high, low = optimise_block(work.K, work.stride, work.diagonal, beta, v, self.lower[members],
-                                          self.upper[members], tol, self.max_iter - self.n_iter)  # fmt: skip
+                                          self.upper[members], tol, self.step_limit - self.n_iter)  # fmt: skip
         self.n_iter += steps
-        self.intercept = (high + low) / 2
+        self.bracket = (high, low) if high < low else ((high + low) / 2,) * 2
         change = beta - self.beta[members]
         self.beta[members], self.v[members] = beta, v
         others = self.near.copy()
         others[members] = False
         self._subtract_products(np.flatnonzero(others), members, change)
+        self.intercept = np.clip(_middle(*self._extremes(self.near)), *self.bracket)
 
     def _update_far(self):
         self._subtract_products(np.flatnonzero(~self.near), np.arange(self.n), self.beta - self.far_beta)
         self.far_beta = self.beta.copy()
+        self.intercept = np.clip(_middle(*self._extremes()), *self.bracket)
 
     def _subtract_products(self, rows, columns, change):
         """v[rows] -= K[rows, columns]·change."""
@@ -146,6 +163,8 @@ class _Search:
     def _next_rows(self, stage_tol):
         """The worst violators outside the working set; rows of no more use leave to make room."""
         violation = self._violation()
+        # The worst pair must meet in the working set: that is what makes every round a step forward
+        violation[list(self._worst_pair())] = np.inf
         members = self.work.members
         # an empty working set (precision was just raised) wants the rows at the margin back as well
         candidate = self.near & (violation > (0.4 * stage_tol if members.size else -0.1 * FAR))
@@ -181,9 +200,15 @@ class _Search:
         up, down = v[beta < self.upper[among]], v[beta > self.lower[among]]
         return (up.max() if up.size else -np.inf), (down.min() if down.size else np.inf)
 
+    def _worst_pair(self):
+        """The near row with the largest v that may go up, and that with the smallest that may go down."""
+        up = np.where(self.near & (self.beta < self.upper), self.v, -np.inf)
+        down = np.where(self.near & (self.beta > self.lower), self.v, np.inf)
+        return np.argmax(up), np.argmin(down)
+
     def _gap(self, among=slice(None)):
         high, low = self._extremes(among)
-        return max(0.0, high - low)
+        return np.inf if np.isnan(high - low) else max(0.0, high - low)
 
     def _certified(self):
         """Compute v in double where it could change the verdict; true when the tolerance still holds."""
@@ -196,9 +221,13 @@ class _Search:
             return True
         self.repairs += 1
         if self.repairs > REPAIRS or np.abs(rounded - self.v[check]).max() > self.tol:
-            self._use(np.float64)
-            self.v = self._exact_v(np.arange(self.n))
+            self._go_on_in_double()
         return False
+
+    def _go_on_in_double(self):
+        self._use(np.float64)
+        self.v = self._exact_v(np.arange(self.n))
+        self.far_beta = self.beta.copy()
 
     def _exact_v(self, which):
         support = np.flatnonzero(self.beta)
@@ -215,8 +244,14 @@ class _Search:
     def result(self) -> DualSolution:
         free = (self.beta > self.lower) & (self.beta < self.upper)
         high, low = self._extremes()
-        intercept = self.v[free].mean() if free.any() else (high + low) / 2
+        intercept = self.v[free].mean() if free.any() else _middle(high, low)
         objective = -0.5 * float(self.beta @ (self.target + self.v))
         gap = self._gap()
         return DualSolution(self.beta, float(intercept), objective, gap, self.n_iter, self.kernel_evals,
                          bool(gap <= self.tol))  # fmt: skip
+
+
+def _middle(high: float, low: float) -> float:
+    """Half-way between two extremes, of which one or both may not exist."""
+    finite = [value for value in (high, low) if np.isfinite(value)]
+    return sum(finite) / len(finite) if finite else 0.0

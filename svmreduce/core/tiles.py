@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmreduce.core.jit import njit
+from svmreduce.core.jit import njit, take
 from svmreduce.core.vector import VECTOR, exp_negative
 
 LINEAR, POLY, RBF, SIGMOID = 0, 1, 2, 3  # the codes of svmreduce.kernels and of LIBSVM's -t
@@ -155,11 +155,12 @@ def _fill(mode, code, gamma, coef0, degree, left, rows, T, right_norm, slot, A):
     elif mode == PRODUCT:
         gathered = np.empty((rows.size, X.shape[1]), X.dtype)
         for i in range(rows.size):
-            gathered[i] = X[rows[i]]
+            for f in range(X.shape[1]):
+                gathered[i, f] = X[rows[i], f]
         np.dot(gathered, T, A)
     else:
         _scatter(data, indices, indptr, rows, slot, T, A)
-    _finish(code, gamma, coef0, degree, mode == DIFFERENCES, norm[rows], right_norm, A)
+    _finish(code, gamma, coef0, degree, mode == DIFFERENCES, take(norm, rows), right_norm, A)
 
 
 @njit()
@@ -183,9 +184,10 @@ def block_part(mode, code, gamma, coef0, degree, left, left_rows, right, right_r
         for i0 in range(0, left_rows.size, LEFT):
             rows = left_rows[i0 : i0 + LEFT]
             A = room[: rows.size * columns.size].reshape((rows.size, columns.size))
-            _fill(mode, code, gamma, coef0, degree, left, rows, T, right[4][columns], slot, A)
+            _fill(mode, code, gamma, coef0, degree, left, rows, T, take(right[4], columns), slot, A)
             for i in range(rows.size):
-                out[i0 + i, j0 : j0 + columns.size] = A[i]
+                for j in range(columns.size):
+                    out[i0 + i, j0 + j] = A[i, j]
         if mode == SCATTER:
             _clear_slots(right[2], right[3], columns, slot)
 
@@ -211,7 +213,7 @@ def product_part(mode, code, gamma, coef0, degree, left, left_rows, right, right
         for i0 in range(0, left_rows.size, LEFT):
             rows = left_rows[i0 : i0 + LEFT]
             A = room[: rows.size * columns.size].reshape((rows.size, columns.size))
-            _fill(mode, code, gamma, coef0, degree, left, rows, T, right[4][columns], slot, A)
+            _fill(mode, code, gamma, coef0, degree, left, rows, T, take(right[4], columns), slot, A)
             for k in range(coef.shape[0]):
                 _weighted_sums(A, coef[k, j0 : j0 + columns.size], out[k, i0 : i0 + rows.size])
         if mode == SCATTER:

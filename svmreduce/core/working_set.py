@@ -60,7 +60,6 @@ class WorkingSet:
         self.stride = 0
         self.members = np.empty(0, np.int64)
         self.diagonal = np.empty(0, rows.dtype)
-        self._diagonal_of = rows.diagonal().astype(rows.dtype)
 
     @property
     def size(self) -> int:
@@ -70,14 +69,15 @@ class WorkingSet:
         """Add rows; returns how many kernel values that took."""
         first, n = self.size, self.size + new.size
         if n > self.stride:
-            stride = min(self.capacity, max(n, n + n // 4))
+            stride = min(self.capacity, n + n // 4)
             _widen(self.K, first, self.stride, stride)
             self.stride = stride
         self.members = np.concatenate([self.members, new])
-        self.diagonal = self._diagonal_of[self.members]
         block = self.K[: self.stride * n].reshape(n, self.stride)[first:, :n]
         self.rows.block(new, self.rows, self.members, block, threads)
         _mirror(self.K, self.stride, first, n)
+        # from the block itself: a diagonal rounded in another way would spoil the curvature k_ii + k_jj − 2k_ij
+        self.diagonal = self.K[np.arange(n) * (self.stride + 1)]
         return new.size * n
 
     def keep(self, which: np.ndarray):

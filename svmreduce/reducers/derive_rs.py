@@ -127,7 +127,7 @@ class _Cutter:
 
     def __init__(self, X, rows: KernelRows):
         self.arguments = rows.parameters(), rows.arrays, rows.diagonal()
-        self.features = rows.d if rows.mode == SCATTER else 0
+        self.features = rows.width if rows.mode == SCATTER else 0
         self.dtype = rows.dtype
         self.norms = row_norms(X, squared=True)  # of the rows as given, before any centring
         # A number that different rows do not share: cells sorted by it do not depend on the file's order

@@ -37,8 +37,9 @@ def main(arguments):
     thread_counts = [int(threads) for threads in given.threads.split(",")]
     chosen = given.only.split(",") if given.only else problems.names(sizes)
     started = time.time()
-    records = [record for problem in chosen for threads in thread_counts
-               for record in measure(problem, threads, given.repeats)]  # fmt: skip
+    records = [
+        record for threads in thread_counts for name in chosen for record in measure(name, threads, given.repeats)
+    ]
     cells = summarise(records)
     write("engine", report(cells, chosen, thread_counts, time.time() - started), list(cells.values()))
 

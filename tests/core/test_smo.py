@@ -9,6 +9,7 @@ from sklearn.svm import SVC
 from svmreduce.core import smo
 from svmreduce.core.kernels import kernel_matrix
 from svmreduce.core.working_set import WorkingSet
+from svmreduce.errors import InputError
 from svmreduce.kernels import KernelSpec
 
 
@@ -162,6 +163,73 @@ def test_seed_and_threads_do_not_change_the_solution_beyond_tolerance():
     assert np.array_equal(first.beta, again.beta)
     other = _solve(X, y, np.ones(len(y)), kernel, seed=7, **options)
     assert other.objective == pytest.approx(first.objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("C", [1e-6, 1e-3, 0.1])
+@pytest.mark.parametrize("kernel", [KernelSpec("rbf", 0.2), KernelSpec("linear")], ids=lambda k: k.name)
+def test_a_working_set_all_at_its_bounds_is_not_the_end(kernel, C):
+    """With a small C every row of the first working set ends at its bound, and no pair in it can move."""
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(9000) < 0.1, 1.0, -1.0)
+    X = rng.normal(size=(9000, 5)) + 0.3 * y[:, None]
+    result = _solve(X, y, np.full(9000, C), kernel, tol=1e-3)
+    assert result.converged
+    K_part = kernel_matrix(kernel, X, X[result.beta != 0]) @ result.beta[result.beta != 0]
+    v, alpha = y - K_part, result.beta * y
+    up = ((y > 0) & (alpha < C)) | ((y < 0) & (alpha > 0))
+    down = ((y < 0) & (alpha < C)) | ((y > 0) & (alpha > 0))
+    assert v[up].max() - v[down].min() <= 1.01e-3
+
+
+def test_an_indefinite_kernel_ends_beyond_one_working_set():
+    rng = np.random.default_rng(1)
+    y = np.where(rng.random(3000) < 0.5, 1.0, -1.0)
+    X = rng.normal(size=(3000, 5)) + 0.5 * y[:, None]
+    result = _solve(X, y, np.ones(3000), KernelSpec("sigmoid", 0.5, 0.0), tol=1e-3, max_iter=100_000)
+    assert np.isfinite(result.objective) and np.isfinite(result.intercept)
+
+
+def test_unscaled_features_do_not_stall_float32():
+    """k_ii rounded otherwise than k_ij once kept the steps going for ever."""
+    rng = np.random.default_rng(2)
+    X = 5.0 * rng.normal(size=(1000, 20))
+    y = np.where(X @ rng.normal(size=20) + 10 * rng.normal(size=1000) > 0, 1.0, -1.0)
+    result = _solve(X, y, np.full(1000, 0.25), KernelSpec("linear"), tol=1e-3)
+    assert result.converged and result.n_iter < 1_000_000
+
+
+def test_kernel_values_too_large_for_float32_are_done_in_double_and_for_double_refused():
+    X, y = _checkerboard(60)
+    X = (X - 2) * 1e3
+    result = _solve(X, y, np.full(60, 1e-3), KernelSpec("poly", 1.0, 1.0, 3), tol=1e-3, max_iter=20_000)
+    assert np.isfinite(result.objective) and np.isfinite(result.beta).all()
+    with pytest.raises(InputError, match="scale the data"):
+        _solve(X * 1e10, y, np.ones(60), KernelSpec("linear"))
+
+
+def test_a_gap_after_the_iteration_limit_is_that_of_all_rows():
+    X, y = _checkerboard(12_000)
+    kernel = KernelSpec("rbf", 2.0)
+    result = _solve(X, y, np.ones(len(y)), kernel, tol=1e-3, max_iter=3000)
+    assert not result.converged
+    support = np.flatnonzero(result.beta)
+    v = y - kernel_matrix(kernel, X, X[support]) @ result.beta[support]
+    alpha = result.beta * y
+    up = ((y > 0) & (alpha < 1)) | ((y < 0) & (alpha > 0))
+    down = ((y < 0) & (alpha < 1)) | ((y > 0) & (alpha > 0))
+    assert result.gap == pytest.approx(v[up].max() - v[down].min(), rel=1e-3)
+
+
+def test_very_many_columns_cost_what_the_used_ones_cost():
+    X, y = _checkerboard(300)
+    far = np.array([3, 2**31 - 2])
+    wide = sparse.csr_matrix(
+        (X.ravel(), np.tile(far, 300).astype(np.int32), 2 * np.arange(301)), shape=(300, 2**31 - 1)
+    )
+    kernel = KernelSpec("rbf", 1.0)
+    narrow = _solve(sparse.csr_matrix(X), y, np.ones(300), kernel)
+    assert_allclose(_solve(wide, y, np.ones(300), kernel).beta, narrow.beta, atol=1e-6)
+    assert_allclose(kernel_matrix(kernel, wide[:5], wide[5:50]), kernel_matrix(kernel, X[:5], X[5:50]), rtol=1e-12)
 
 
 def test_working_set_block_stays_right_while_rows_come_and_go():
