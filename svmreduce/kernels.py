@@ -13,7 +13,7 @@ from svmreduce.registry import nearest_name_error
 # The integer is what crosses into core (and LIBSVM's -t): only integers and floats keep numba's
 # disk cache alive, function arguments do not.
 KERNEL_CODES = {"linear": 0, "poly": 1, "rbf": 2, "sigmoid": 3}
-POSITIVE_DEFINITE = {"linear", "poly", "rbf"}  # poly: with coef0 >= 0
+LARGEST_DEGREE = 100  # a power is that many multiplications
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class KernelSpec:
             raise InputError(f"gamma must be a positive number, got {self.gamma}")
         if not np.isfinite(self.coef0):
             raise InputError(f"coef0 must be a finite number, got {self.coef0}")
-        if self.degree != int(self.degree) or self.degree < 0:
-            raise InputError(f"degree must be a whole number >= 0, got {self.degree}")
+        if self.degree != int(self.degree) or not 0 <= self.degree <= LARGEST_DEGREE:
+            raise InputError(f"degree must be a whole number from 0 to {LARGEST_DEGREE}, got {self.degree}")
 
     @property
     def code(self) -> int:

@@ -14,7 +14,7 @@ def nearest_name_error(kind: str, given: str, known: Iterable[str]) -> InputErro
     known = sorted(known)
     close = difflib.get_close_matches(given, known, n=1, cutoff=0.5)
     hint = f"did you mean {close[0]!r}? " if close else ""
-    return InputError(f"unknown {kind} {given!r}: {hint}known are {', '.join(known)}")
+    return InputError(f"unknown {kind} {given!r}: {hint}known are {', '.join(known) or 'none'}")
 
 
 class Registry:

@@ -20,6 +20,7 @@ class Dataset:
     name: str = ""
     task: str = "classification"  # or "regression"
     sha256: str | None = None
+    is_table: bool = False  # every row has every column; LIBSVM text may leave the last ones out
 
     @property
     def n_rows(self) -> int:

@@ -25,6 +25,7 @@ def test_codes_are_libsvms():
         ({"name": "poly", "coef0": float("inf")}, "coef0 must be a finite number"),
         ({"name": "poly", "degree": 1.5}, "degree must be a whole number"),
         ({"name": "poly", "degree": -1}, "degree must be a whole number"),
+        ({"name": "poly", "degree": 101}, "degree must be a whole number from 0 to 100"),
     ],
 )
 def test_bad_numbers_are_refused(arguments, message):

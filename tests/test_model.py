@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -271,7 +272,39 @@ def test_bad_model_files_say_where_and_why(tmp_path, old, new, message):
     assert "\n" not in str(caught.value)
 
 
+def test_columns_of_zeros_survive(tmp_path):
+    for form in (np.asarray, sparse.csr_matrix):
+        model = random_model(3, KERNELS[2], form=lambda rows, form=form: form(np.pad(rows, ((0, 0), (0, 3)))))
+        model.save(tmp_path / "m")
+        again = load_model(tmp_path / "m")
+        assert again.n_features == model.n_features == 7
+        assert again.labels.tolist() == model.labels.tolist()
+    text = (tmp_path / "m").read_text()
+    random_model(3, KERNELS[2]).save(tmp_path / "m")
+    assert text.endswith("# features 7\n") and (tmp_path / "m").read_text() == text.removesuffix("# features 7\n")
+    for wrong in ("3", "x", "-7"):
+        (tmp_path / "m").write_text(text.replace("features 7", f"features {wrong}"))
+        with pytest.raises(InputError, match=rf"must be whole and at least 4, got '{wrong}'"):
+            load_model(tmp_path / "m")
+
+
+def test_numbers_that_are_not_finite_are_not_saved(tmp_path):
+    kernel_model = random_model(2, KERNELS[2])
+    linear_model = LinearModel(np.ones((1, 3)), np.zeros(1), np.array([1, -1]))
+    for model, part in [
+        *((kernel_model, part) for part in ("coef", "intercepts", "vectors")),
+        *((linear_model, part) for part in ("weights", "intercepts")),
+    ]:
+        damaged = getattr(model, part).copy()
+        damaged.flat[0] = np.nan
+        with pytest.raises(InputError, match="numbers that are not finite; scale the data"):
+            replace(model, **{part: damaged}).save(tmp_path / "m")
+    assert not (tmp_path / "m").exists()
+
+
 def test_other_files_are_not_models(tmp_path):
+    with pytest.raises(InputError, match="is a folder; name the model file in it"):
+        load_model(tmp_path)
     (tmp_path / "data").write_text("+1 1:0.5\n")
     with pytest.raises(InputError, match=r"data:1: not a model file: it must begin with svm_type"):
         load_model(tmp_path / "data")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
+import os
 from pathlib import Path
 
 import click
@@ -14,9 +15,52 @@ from svmreduce.registry import nearest_name_error
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors (and JSON, if asked for).")
+threads_option = click.option(
+    "--threads", type=click.IntRange(min=1), help="Threads to use; all allowed cores if not given."
+)
+label_option = click.option(
+    "--label",
+    metavar="NAME|POSITION",
+    help="Label column of a table, by name or counted from 0; the last if not given.",
+)
 
 
-def read_rows(source: str, split: str, n_features: int | None = None):
+def _together(*options):
+    """Several options as one decorator, shown in this order."""
+
+    def decorate(command):
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+kernel_options = _together(
+    click.option("-t", "--kernel", help="linear, poly, rbf or sigmoid."),
+    click.option(
+        "-g",
+        "--gamma",
+        callback=lambda ctx, option, text: text if text is None else parse_value(text),
+        help="Kernel width: a number, scale or auto.",
+    ),
+    click.option("-d", "--degree", type=int, help="Degree of the poly kernel."),
+    click.option("-r", "--coef0", type=float, help="Constant of the poly and sigmoid kernels."),
+)
+method_options = _together(
+    threads_option,
+    click.option("--seed", "random_state", type=click.IntRange(min=0), help="Seed of everything random."),
+    click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Any parameter of the method."),
+)
+rows_options = _together(
+    click.option(
+        "--n-features", type=click.IntRange(min=1), help="Columns of the data, if the file does not show them all."
+    ),
+    label_option,
+)
+
+
+def read_rows(source: str, split: str, n_features: int | None = None, label: str | None = None):
     """A Dataset from a file, or from the catalogue by ``NAME[:VARIANT][:SPLIT]``.
 
     Without a split it is the usual one of the command (``train`` or ``test``), or the only one there is.
@@ -24,19 +68,28 @@ def read_rows(source: str, split: str, n_features: int | None = None):
     if Path(source).exists():
         from svmreduce.data.formats import load_dataset
 
-        return load_dataset(source, n_features=n_features)
+        column = label if label is None else parse_value(label)
+        return load_dataset(source, n_features=n_features, label=column if type(column) is int else label)
     from svmreduce.data import catalog
 
     if "/" in source or "." in source:
         raise InputError(f"{source}: no such file; check the name")
-    name, _, last = source.rpartition(":")
     try:
-        if name and last in catalog.load_card(name).splits:
-            return catalog.load(name, last)
-        card = catalog.load_card(source)
+        name, given = catalog.parse_name(source)
     except InputError as error:
         raise InputError(f"no file {source!r} here, and {error}") from None
-    return catalog.load(source, split if split in card.splits else None)
+    if label is not None:
+        raise InputError(f"{source}: --label is for files; the catalogue knows the labels of its data")
+    return catalog.load(name, given or (split if split in catalog.load_card(name).splits else None))
+
+
+def check_task(source: str, data, name: str, method: type, instead: str = "") -> None:
+    """Numbers as labels are for methods that can do regression."""
+    if data.task == "regression" and "regression" not in method.tasks:
+        other = "; if the labels stand in another column, name it by --label" if data.is_table else ""
+        raise InputError(
+            f"{source}: the labels are not classes but numbers, and {name} only classifies{instead}{other}"
+        )
 
 
 def parse_settings(pairs) -> dict:
@@ -72,12 +125,16 @@ def parameters_of(method: type) -> dict:
 
 
 def build_method(name: str, method: type, given: dict):
-    """An instance with these parameters; one it does not have is an error that names the nearest."""
+    """An instance with these parameters, checked; one it does not have is an error that names the nearest."""
+    from svmreduce.checks import check_parameters
+
     known = parameters_of(method)
     for key in given:
         if key not in known:
             raise nearest_name_error(f"parameter of {name}", key, known)
-    return method(**given)
+    made = method(**given)
+    check_parameters(made)
+    return made
 
 
 def print_json(record: dict) -> None:
@@ -103,10 +160,33 @@ def print_pairs(pairs) -> None:
         click.echo(f"{name:<{width}}  {value}")
 
 
-def check_writable(path: str) -> None:
-    """Find out before the work, not after it, that its result has nowhere to go."""
-    folder = Path(path).resolve().parent
+def check_writable(path: str, *sources: str | None) -> None:
+    """Find out before the work, not after it, that its result has nowhere to go, or would cost an input."""
+    from svmreduce.data.files import is_special
+
+    folder = Path(os.path.realpath(path)).parent
     if not folder.is_dir():
         raise InputError(f"{path}: the folder {folder} does not exist; create it first")
     if Path(path).is_dir():
         raise InputError(f"{path}: is a folder; give a file name")
+    if Path(path).exists() and not os.access(path, os.W_OK):
+        raise InputError(f"{path}: may not be written; check its permissions, or give another name")
+    if not is_special(path) and not os.access(folder, os.W_OK):
+        raise InputError(f"{path}: the folder {folder} may not be written to; check its permissions")
+    for source in filter(None, sources if Path(path).exists() else ()):
+        if any(os.path.samefile(path, file) for file in _files_of(source)):
+            raise InputError(f"{path}: is also read here ({source}); give another name for the output")
+
+
+def _files_of(source: str) -> list[Path]:
+    """The files behind what a command reads: the file itself, or those of a data set's name."""
+    if Path(source).exists():
+        return [Path(source)]
+    from svmreduce.data import catalog
+    from svmreduce.data.fetching import locate
+
+    try:
+        card = catalog.load_card(catalog.parse_name(source)[0])
+    except InputError:  # told when it is read
+        return []
+    return [path for split in card.splits if (path := locate(card, split))]

@@ -249,7 +249,7 @@ def _export(names, split, trust, output, as_json, quiet) -> None:
 
     if len(names) != 1:
         raise InputError("--output takes exactly one data set")
-    check_writable(output)
+    check_writable(output, names[0])
     split = catalog.load_card(names[0]).split(split)[0]
     rows = catalog.load(names[0], split, trust=trust)
     write_libsvm(output, rows.X, rows.y)
@@ -270,8 +270,10 @@ Examples:
 """
 )
 @click.argument("name")
-@click.option("--rows", type=int, required=True, help="How many rows.")
-@click.option("--test-rows", type=int, default=0, help="Also write that many further rows, to FILE.t.")
+@click.option("--rows", type=click.IntRange(min=1), required=True, help="How many rows.")
+@click.option(
+    "--test-rows", type=click.IntRange(min=0), default=0, help="Also write that many further rows, to FILE.t."
+)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same rows.")
 @click.option("-o", "--output", metavar="FILE", required=True, help="LIBSVM file; .gz, .bz2, .xz compress.")
 @click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="A parameter of the generator.")
@@ -285,12 +287,14 @@ def make(name, rows, test_rows, seed, output, settings, as_json, quiet):
     from svmreduce.data import synthetic
     from svmreduce.data.formats import write_libsvm
 
-    check_writable(output)
     params = _typed(parse_settings(settings), synthetic.parameters(name), name)
     # [seed, 1] is a stream of its own, so the training rows do not depend on how many test rows follow
     jobs = [("train", rows, seed, output)]
     if test_rows:
         jobs.append(("test", test_rows, [seed, 1], _test_name(output)))
+    for _, count, _, path in jobs:
+        check_writable(path)
+        synthetic.check_request(name, count, params)
     records = []
     for split, count, stream, path in jobs:
         made = synthetic.make(name, count, stream, **params)

@@ -19,7 +19,7 @@ _PROBLEMS = {"breast cancer": (1.0, 0.05), "digits": (10.0, 0.02), "checkerboard
 
 @click.command(epilog=_EPILOG)
 @click.option("--rows", type=click.IntRange(min=100), default=8000, show_default=True, help="Checkerboard rows.")
-@click.option("--threads", type=int, default=1, show_default=True, help="Threads of every method.")
+@click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads of every method.")
 @json_option
 @quiet_option
 def demo(rows, threads, as_json, quiet):
@@ -43,24 +43,18 @@ def demo(rows, threads, as_json, quiet):
 
 def _load(name: str, rows: int):
     """Data scaled on its training part, and split."""
-    from dataclasses import replace
-
     import sklearn.datasets
 
-    from svmreduce.data.prepare import make_scaler
-    from svmreduce.data.splitting import holdout
+    from svmreduce.data.splitting import holdout, scale_split
     from svmreduce.data.synthetic import make
-    from svmreduce.types import Dataset, Split
+    from svmreduce.types import Dataset
 
     if name == "checkerboard":
         data = make("checkerboard", rows, seed=0)
     else:
         load = {"breast cancer": sklearn.datasets.load_breast_cancer, "digits": sklearn.datasets.load_digits}[name]
         data = Dataset(*load(return_X_y=True), name)
-    split = holdout(data, test_share=0.3, seed=0)
-    scaler = make_scaler("standard").fit(split.train.X)
-    train = replace(split.train, X=scaler.transform(split.train.X))
-    return Split(train, replace(split.test, X=scaler.transform(split.test.X)))
+    return scale_split(holdout(data, test_share=0.3, seed=0), "standard")
 
 
 def _methods(C: float, gamma: float, threads: int):

@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import traceback
+from contextlib import suppress
 
 import click
 
@@ -30,6 +32,7 @@ COMMANDS = {
     ),
     "demo": ("svmreduce.cli.demo:demo", "A small real experiment on embedded data."),
 }
+_HELP = getattr(click.exceptions, "NoArgsIsHelpError", ())  # what newer clicks raise for a bare command
 EXIT_INPUT = 2
 EXIT_INTERRUPT = 130
 EXIT_INTERNAL = 70  # the BSD code for a fault in the program itself
@@ -62,7 +65,7 @@ class LazyGroup(click.Group):
             sys.stdout.flush()
             return code
         except BrokenPipeError:  # the reader of our output has left, as in `svmreduce … | head`
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _give_up_output()
             return 0
 
     def main(self, *args, standalone_mode=True, **extra):
@@ -74,11 +77,14 @@ class LazyGroup(click.Group):
         except click.Abort:
             code = _say("interrupted", EXIT_INTERRUPT)
         except click.ClickException as error:
-            error.show()
-            code = error.exit_code if isinstance(error, click.UsageError) else EXIT_INPUT
+            if isinstance(error, _HELP):
+                error.show()
+                code = error.exit_code
+            else:
+                code = _say(" ".join(error.format_message().split()), EXIT_INPUT)
         except Exception as error:
             if _debug_wanted():
-                raise
+                traceback.print_exc()
             code = _explain(error)
         sys.exit(code if isinstance(code, int) else 0)
 
@@ -94,9 +100,18 @@ def _explain(error: Exception) -> int:
     text = " ".join(str(error).split()) or type(error).__name__
     if isinstance(error, OSError) and error.filename is not None:
         return _say(f"{error.filename}: {error.strerror}", EXIT_INPUT)
+    if isinstance(error, OSError) and error.strerror:  # of no named file: the output, on a full disk say
+        _give_up_output()
+        return _say(f"reading or writing failed: {error.strerror}", EXIT_INPUT)
     if isinstance(error, (InputError, ValueError)):
         return _say(text, EXIT_INPUT)
     return _say(f"{type(error).__name__}: {text} (use svmreduce --debug … for the traceback)", EXIT_INTERNAL)
+
+
+def _give_up_output() -> None:
+    """Nobody can take the rest of our output; without this, Python would try again when it ends."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say(text: str, code: int) -> int:
@@ -106,7 +121,7 @@ def _say(text: str, code: int) -> int:
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="svmreduce")
-@click.option("--debug", is_flag=True, help="Show tracebacks instead of one-line errors.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error, too.")
 def cli(debug):
     """Train SVMs fast by training on less, and measure what that buys.
 

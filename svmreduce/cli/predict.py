@@ -6,7 +6,15 @@ from time import perf_counter
 
 import click
 
-from svmreduce.cli.common import check_writable, json_option, print_json, quiet_option, read_rows
+from svmreduce.cli.common import (
+    check_writable,
+    json_option,
+    label_option,
+    print_json,
+    quiet_option,
+    read_rows,
+    threads_option,
+)
 from svmreduce.errors import InputError
 
 _EPILOG = """\b
@@ -22,10 +30,11 @@ Examples:
 @click.argument("model", metavar="MODEL")
 @click.argument("out", metavar="[OUT]", required=False)
 @click.option("--decision-values", is_flag=True, help="Add the decision values to every line of OUT.")
-@click.option("--threads", type=int, help="Threads to use; all allowed cores if not given.")
+@threads_option
+@label_option
 @json_option
 @quiet_option
-def predict(test, model, out, decision_values, threads, as_json, quiet):
+def predict(test, model, out, decision_values, threads, label, as_json, quiet):
     """Predict TEST (a file, or NAME[:SPLIT] of the catalogue) with MODEL, of LIBSVM or LIBLINEAR.
 
     OUT gets one label per line, as svm-predict writes it.
@@ -35,11 +44,16 @@ def predict(test, model, out, decision_values, threads, as_json, quiet):
     if decision_values and not out:
         raise InputError("--decision-values needs OUT, the file to write them to")
     if out:
-        check_writable(out)
+        check_writable(out, test, model)
     loaded = load_model(model)
     for note in loaded.notes:
         click.echo(f"Note: {model}: {note}", err=True)
-    data = read_rows(test, "test")
+    data = read_rows(test, "test", label=label)
+    if data.is_table and data.n_features != loaded.n_features:
+        raise InputError(
+            f"{test}: {data.n_features} columns (words count one per category), but {model} was trained on "
+            f"{loaded.n_features}; give a table with the same columns and categories, and the same --label"
+        )
     if loaded.labels is not None and (loaded.labels.dtype.kind == "U") != (data.y.dtype.kind in "UO"):
         raise InputError(f"{test} and {model} do not fit: the labels of one are words, of the other numbers")
     start = perf_counter()

@@ -9,14 +9,17 @@ import click
 
 from svmreduce.cli.common import (
     build_method,
+    check_task,
     check_writable,
     json_option,
+    kernel_options,
+    method_options,
     parse_settings,
-    parse_value,
     print_json,
     print_pairs,
     quiet_option,
     read_rows,
+    rows_options,
 )
 
 _EPILOG = """\b
@@ -31,18 +34,13 @@ Examples:
 @click.argument("source", metavar="IN")
 @click.argument("out", metavar="OUT")
 @click.option("--method", default="derive_rs", show_default=True, help="See svmreduce methods.")
-@click.option("-t", "--kernel", help="linear, poly, rbf or sigmoid.")
-@click.option("-g", "--gamma", help="Kernel width: a number, scale or auto.")
-@click.option("-d", "--degree", type=int, help="Degree of the poly kernel.")
-@click.option("-r", "--coef0", type=float, help="Constant of the poly and sigmoid kernels.")
+@kernel_options
 @click.option("--epsilon", type=float, help="Largest squared distance left unexplained (derive_rs).")
-@click.option("--threads", type=int, help="Threads to use; all allowed cores if not given.")
-@click.option("--seed", "random_state", type=int, help="Seed of everything random.")
-@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Any parameter of the method.")
-@click.option("--n-features", type=int, help="Columns of the data, if the file does not show them all.")
+@method_options
+@rows_options
 @json_option
 @quiet_option
-def reduce(source, out, method, settings, n_features, as_json, quiet, **options):
+def reduce(source, out, method, settings, n_features, label, as_json, quiet, **options):
     """Reduce IN (a file, or NAME[:SPLIT] of the catalogue); write OUT and OUT.weights.
 
     OUT is a LIBSVM file of the kept rows. OUT.weights has one number per line: how many rows that row
@@ -52,18 +50,18 @@ def reduce(source, out, method, settings, n_features, as_json, quiet, **options)
     from svmreduce.data.formats import write_libsvm
     from svmreduce.reducers import REDUCERS
 
-    check_writable(out)
+    for path in (out, f"{out}.weights"):
+        check_writable(path, source)
     reducer_class = REDUCERS.get(method)
     given = {name: value for name, value in options.items() if value is not None} | parse_settings(settings)
-    if "gamma" in options and options["gamma"] is not None:
-        given["gamma"] = parse_value(options["gamma"])
     reducer = build_method(method, reducer_class, given)
     if hasattr(reducer, "verbose"):
         reducer.verbose = not quiet and sys.stderr.isatty()
 
     start = perf_counter()
-    data = read_rows(source, "train", n_features)
+    data = read_rows(source, "train", n_features, label)
     load = perf_counter() - start
+    check_task(source, data, method, reducer_class)
     reducer.warm_up()
     reduction = reducer.fit_reduce(data.X, data.y)
     write_libsvm(out, reduction.X, reduction.y)

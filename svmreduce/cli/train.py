@@ -9,15 +9,18 @@ import click
 
 from svmreduce.cli.common import (
     build_method,
+    check_task,
     check_writable,
     json_option,
+    kernel_options,
+    method_options,
     parameters_of,
     parse_settings,
-    parse_value,
     print_json,
     print_pairs,
     quiet_option,
     read_rows,
+    rows_options,
 )
 from svmreduce.errors import InputError
 from svmreduce.registry import nearest_name_error
@@ -35,27 +38,22 @@ Examples:
 @click.argument("train", metavar="TRAIN")
 @click.argument("model", metavar="MODEL")
 @click.option("-s", "--solver", default="smo", show_default=True, help="See svmreduce methods.")
-@click.option("-t", "--kernel", help="linear, poly, rbf or sigmoid.")
+@kernel_options
 @click.option("-C", "-c", "--cost", "cost", type=float, help="Price of an error.")
-@click.option("-g", "--gamma", help="Kernel width: a number, scale or auto.")
-@click.option("-d", "--degree", type=int, help="Degree of the poly kernel.")
-@click.option("-r", "--coef0", type=float, help="Constant of the poly and sigmoid kernels.")
 @click.option("-e", "--tol", type=float, help="Stop when the optimality conditions hold this well.")
 @click.option("-m", "--cache-mb", type=float, help="Memory for kernel values, in MB.")
-@click.option("--threads", type=int, help="Threads to use; all allowed cores if not given.")
-@click.option("--seed", "random_state", type=int, help="Seed of everything random.")
 @click.option("--weights", metavar="FILE", help="One weight per line: how many rows a row stands for.")
 @click.option("--reducer", help="Train on fewer rows, chosen by this reducer.")
-@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Any parameter of the methods.")
-@click.option("--n-features", type=int, help="Columns of the data, if the file does not show them all.")
+@method_options
+@rows_options
 @json_option
 @quiet_option
-def train(train, model, solver, weights, reducer, settings, n_features, as_json, quiet, **options):
+def train(train, model, solver, weights, reducer, settings, n_features, label, as_json, quiet, **options):
     """Train on TRAIN (a file, or NAME[:SPLIT] of the catalogue) and write MODEL."""
     from svmreduce.reducers import REDUCERS
     from svmreduce.solvers import SOLVERS
 
-    check_writable(model)
+    check_writable(model, train, weights)
     solver_class = SOLVERS.get(solver)
     reducer_class = REDUCERS.get(reducer) if reducer else None
     if reducer and weights:
@@ -63,11 +61,11 @@ def train(train, model, solver, weights, reducer, settings, n_features, as_json,
     method, reduce = _build(solver, solver_class, reducer, reducer_class, options, parse_settings(settings))
 
     start = perf_counter()
-    data = read_rows(train, "train", n_features)
+    data = read_rows(train, "train", n_features, label)
     load = perf_counter() - start
-    if data.task not in solver_class.tasks and data.task == "regression":
-        raise InputError(f"{train}: the labels are not classes but numbers, and {solver} only classifies; "
-                         f"try --solver libsvm_svr")  # fmt: skip
+    check_task(train, data, solver, solver_class, "; try --solver libsvm_svr")
+    if reducer:
+        check_task(train, data, reducer, reducer_class)
     sample_weight = _read_weights(weights, data.n_rows) if weights else None
     solver_class.warm_up()
     if reducer_class:
@@ -85,8 +83,6 @@ def _build(solver, solver_class, reducer, reducer_class, options, settings):
     given = {name: value for name, value in options.items() if value is not None}
     if "cost" in given:
         given["C"] = given.pop("cost")
-    if "gamma" in given:
-        given["gamma"] = parse_value(given["gamma"])
     if "kernel" in given and given["kernel"] not in solver_class.kernels:
         raise nearest_name_error(f"kernel of {solver}", given["kernel"], solver_class.kernels)
     if len(solver_class.kernels) == 1:
@@ -145,8 +141,12 @@ def _fit(method, reduce, data, sample_weight) -> dict:
 def _read_weights(path: str, rows: int):
     import numpy as np
 
-    with open(path, encoding="utf-8") as file:
-        lines = file.read().splitlines()
+    from svmreduce.data.files import read_bytes
+
+    try:
+        lines = read_bytes(path).decode("utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not text; give one weight per line") from None
     if len(lines) != rows:
         raise InputError(f"{path}: {rows} weights are needed, one per row; the file has {len(lines)} lines")
     weights = np.empty(rows)
@@ -157,6 +157,8 @@ def _read_weights(path: str, rows: int):
             raise InputError(f"{path}:{number}: not a number: {line[:40]!r}") from None
         if not (np.isfinite(weights[number - 1]) and weights[number - 1] >= 0):
             raise InputError(f"{path}:{number}: a weight must be finite and not negative, got {line[:40]!r}")
+    if not weights.any():
+        raise InputError(f"{path}: every weight is zero: there is nothing to train on")
     return weights
 
 

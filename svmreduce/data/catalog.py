@@ -47,11 +47,12 @@ def parse_name(text: str) -> tuple[str, str | None]:
 
     A word after the colon that is both a split and a variant cannot occur; cards are checked for it.
     """
-    name, colon, last = text.rpartition(":")
-    if colon and last in load_card(name).splits:
-        return name, last
-    load_card(text)
-    return text, None
+    plain, *words = text.split(":")
+    card = load_card(plain)
+    split = words.pop() if words and words[-1] in card.splits else None
+    if len(words) > 1 or any(word not in card.variants for word in words):
+        raise nearest_name_error(f"split or variant of {plain}", ":".join(words), {*card.splits, *card.variants})
+    return ":".join([plain, *words]), split
 
 
 def load(name: str, split: str | None = None, *, trust: bool = False, scaled: bool = True) -> Dataset:

@@ -61,23 +61,36 @@ def read_bytes(path: str | os.PathLike) -> bytes:
 
 @contextlib.contextmanager
 def write_whole(path: str | os.PathLike) -> Iterator[BinaryIO]:
-    """Write a file that appears under its name only when it is complete; compressed by its suffix."""
-    path = Path(path)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    """Write a file that appears under its name only when it is complete; compressed by its suffix.
+
+    A link stays a link: the file it leads to is written. A pipe or a device is written to as it is.
+    """
+    path, unfinished = Path(path), None
     try:
+        target = place = path
+        if not is_special(path):
+            place = Path(os.path.realpath(path))
+            target = unfinished = place.with_name(f".{place.name}.{os.getpid()}.tmp")
         with contextlib.ExitStack() as closing:
-            plain = closing.enter_context(open(unfinished, "wb"))
+            plain = closing.enter_context(open(target, "wb"))
             stream: BinaryIO = plain
             if path.suffix == ".gz":  # no time and no name inside: same rows, same bytes
                 stream = closing.enter_context(gzip.GzipFile("", "wb", 6, plain, mtime=0))
             elif path.suffix in _OPENERS:
                 stream = closing.enter_context(_OPENERS[path.suffix](plain, "wb"))
             yield stream
-        os.replace(unfinished, path)
+        if unfinished:
+            os.replace(unfinished, place)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror}); check folder and space") from None
     finally:
-        unfinished.unlink(missing_ok=True)
+        if unfinished:
+            unfinished.unlink(missing_ok=True)
+
+
+def is_special(path: str | os.PathLike) -> bool:
+    """Whether something is there that no new file may take the place of: a pipe, a device, a folder."""
+    return Path(path).exists() and not Path(path).is_file()
 
 
 class Source:

@@ -106,11 +106,12 @@ def load_dataset(
     n_features: int | None = None,
     task: str | None = None,
     name: str | None = None,
+    label: int | str | None = None,
 ) -> Dataset:
     """Load a file of any supported format, recognised by its content.
 
     IDX is known by its magic number (the labels are then expected beside the images, under MNIST's names),
-    LIBSVM text by its ``index:value`` pairs; anything else is read as a table with the label last.
+    LIBSVM text by its ``index:value`` pairs; anything else is read as a table.
 
     Parameters
     ----------
@@ -121,6 +122,9 @@ def load_dataset(
         By default regression if some label is not a whole number.
     name : str, optional
         By default the file's name without the compression suffix.
+    label : int or str, optional
+        The label's column of a table: its position from 0 (negative: from the end), or its name. By default
+        the last.
 
     Returns
     -------
@@ -132,6 +136,11 @@ def load_dataset(
         raise InputError(f"task={task!r} is unknown; use 'classification' or 'regression'")
     source = Source(path)
     kind = _sniff(source.path)
+    if label is not None and kind != "table":
+        where = (
+            "first in every line of a LIBSVM file" if kind == "libsvm" else "in a file of their own beside IDX images"
+        )
+        raise InputError(f"{path}: the labels stand {where}; a label column can be chosen in tables only")
     X: Matrix
     if kind == "libsvm":
         X, y = _libsvm_from(source, n_features)
@@ -141,7 +150,7 @@ def load_dataset(
         if len(y) != len(X):
             raise InputError(f"{path}: {len(X)} images but {len(y)} labels; get both files again")
     else:
-        X, y = read_sources([source], TableFormat())[0]
+        X, y = read_sources([source], TableFormat(label=-1 if label is None else label))[0]
     if n_features is not None and X.shape[1] != n_features:
         raise InputError(f"{path}: {X.shape[1]} columns, not n_features={n_features}; leave n_features out")
     if task is None:
@@ -149,7 +158,7 @@ def load_dataset(
         task = "classification" if whole else "regression"
     if name is None:
         name = source.path.name.removesuffix(".gz").removesuffix(".bz2").removesuffix(".xz")
-    return Dataset(_best_layout(X), y, name, task, source.sha256)
+    return Dataset(_best_layout(X), y, name, task, source.sha256, is_table=kind == "table")
 
 
 def _sniff(path: Path) -> str:

@@ -11,12 +11,16 @@ import inspect
 from collections.abc import Callable
 
 import numpy as np
+import psutil
 
 from svmreduce.errors import InputError
 from svmreduce.registry import nearest_name_error
 from svmreduce.types import Dataset
 
 Rows = tuple[np.ndarray, np.ndarray]
+_LEAST = {"features": 1, "cells": 1, "classes": 2, "noise": 0, "spread": 0, "box": 0, "reach": 0, "centers_seed": 0}
+_LARGEST = 1e100  # beyond it, sums and squares overflow
+_COPIES = 3  # of the rows, while they are made and written
 
 
 def make(name: str, rows: int, seed=0, **params) -> Dataset:
@@ -33,14 +37,27 @@ def make(name: str, rows: int, seed=0, **params) -> Dataset:
     **params
         The generator's own parameters, see :func:`parameters`.
     """
+    check_request(name, rows, params)
+    X, y = GENERATORS[name](int(rows), np.random.default_rng(seed), **params)
+    return Dataset(X, y, name, "regression" if name in REGRESSION else "classification")
+
+
+def check_request(name: str, rows: int, params: dict) -> None:
+    """Refuse what cannot be made, before anything is."""
     if rows < 1:
         raise InputError(f"{rows} rows of {name}: need at least 1")
     known = parameters(name)
-    for key in params:
+    for key, value in params.items():
         if key not in known:
             raise nearest_name_error(f"parameter of {name}", key, known)
-    X, y = GENERATORS[name](int(rows), np.random.default_rng(seed), **params)
-    return Dataset(X, y, name, "regression" if name in REGRESSION else "classification")
+        least = _LEAST.get(key, -_LARGEST)
+        if not (isinstance(value, str) or least <= value <= _LARGEST):
+            bound = f"at least {least}" if key in _LEAST else "finite"
+            raise InputError(f"{key} of {name}: {value} is out of range; need a number that is {bound}")
+    shape = {"features": 2, "classes": 0, **known, **params}
+    free = psutil.virtual_memory().available
+    if _COPIES * 8 * (rows + shape["classes"]) * (shape["features"] + 1) > free:
+        raise InputError(f"{rows} rows of {name} do not fit into the {free / 2**30:.1f} GB of free memory; make fewer")
 
 
 def parameters(name: str) -> dict[str, object]:
@@ -161,8 +178,6 @@ def blobs(
 
     The centres have their own seed, so that a test sample (another seed) is of the same problem.
     """
-    if classes < 2:
-        raise InputError(f"blobs with {classes} classes: need at least 2")
     centers = np.random.default_rng(centers_seed).uniform(-box, box, (classes, features))
     which = rng.integers(0, classes, rows)
     X = rng.standard_normal((rows, features))

@@ -15,6 +15,8 @@ __all__ = ["KernelModel", "LinearModel", "load_model", "votes"]
 def load_model(path) -> KernelModel | LinearModel:
     """A model from a file of LIBSVM or LIBLINEAR; the first word tells which."""
     path = Path(path)
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; name the model file in it")
     if not path.is_file():
         raise InputError(f"{path}: no such model file; train one with: svmreduce train DATA {path}")
     with open_maybe_compressed(path) as file:

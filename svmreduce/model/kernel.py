@@ -13,7 +13,7 @@ from svmreduce.data.formats import DENSE_FROM
 from svmreduce.errors import InputError
 from svmreduce.kernels import KERNEL_CODES, KernelSpec
 from svmreduce.model.rows import format_rows, parse_rows
-from svmreduce.model.text import header_labels, read_model_text, write_text
+from svmreduce.model.text import check_finite, features_line, header_labels, read_model_text, write_text
 from svmreduce.types import Matrix
 
 CLASSIFIERS = ("c_svc", "nu_svc")
@@ -60,6 +60,10 @@ class KernelModel:
     @property
     def n_vectors(self) -> int:
         return self.vectors.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        return self.vectors.shape[1]
 
     @property
     def task(self) -> str:
@@ -121,6 +125,8 @@ class KernelModel:
 
     def save(self, path) -> None:
         """Write a LIBSVM model file; every number survives exactly."""
+        values = self.vectors.data if sparse.issparse(self.vectors) else self.vectors
+        check_finite(self.coef, self.intercepts, values)
         write_text(path, self._pieces())
 
     def _pieces(self):
@@ -140,7 +146,8 @@ class KernelModel:
             yield f"nr_sv {' '.join(map(str, self.n_support.tolist()))}\n"
         yield "SV\n"
         yield from format_rows(self.coef, self.vectors)
-        yield trailer
+        used = self.vectors.indices if sparse.issparse(self.vectors) else np.flatnonzero(self.vectors.any(axis=0))
+        yield trailer + features_line(self.n_features, used.max(initial=-1) + 1)
 
     @classmethod
     def load(cls, path) -> KernelModel:
@@ -164,6 +171,7 @@ class KernelModel:
             raise text.fail(text.lines["nr_class"], f"{svm_type} models have nr_class 2, got {k}")
         intercepts = -np.array(text.numbers("rho", float, k * (k - 1) // 2)) + 0.0
         coef, vectors = parse_rows(text, n_sv, k - 1)
+        vectors = _widen(vectors, text.features(vectors.shape[1]))
         if vectors.nnz >= DENSE_FROM * vectors.shape[0] * vectors.shape[1]:
             vectors = vectors.toarray()
         ignored = sorted(_IGNORED & text.header.keys())

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from svmreduce.model.text import header_labels, read_model_text, write_text
+from svmreduce.model.text import check_finite, header_labels, read_model_text, write_text
 
 # LIBLINEAR's names by their -s number; one-class is left out, its offset has another meaning
 SOLVER_TYPES = {
@@ -74,6 +74,7 @@ class LinearModel:
 
     def save(self, path) -> None:
         """Write a LIBLINEAR model file; every number survives exactly."""
+        check_finite(self.weights, self.intercepts)
         write_text(path, self._pieces())
 
     def _pieces(self):

@@ -2,7 +2,8 @@
 
 LIBSVM and LIBLINEAR both write ``key value…`` lines, then a line with a single word, then numbers.
 Labels in their headers are whole numbers. A model with other labels (words, say) carries them in a last
-line ``# classes […]``, which their own tools never reach.
+line ``# classes […]``, and one whose last columns are all zero says ``# features N``: lines that their own
+tools never reach.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from svmreduce.data.files import read_bytes, write_whole
 from svmreduce.errors import InputError
 
 _CLASSES = "# classes "
+_FEATURES = "# features "
 _INT32 = 2**31 - 1  # labels are C ints in both tools
 
 
@@ -72,10 +74,23 @@ class ModelText:
     def labels(self, count: int) -> np.ndarray:
         """The class labels: the header's whole numbers, or the richer ones of the last line."""
         numbers = self.numbers("label", int, count)
-        for offset, line in enumerate(self.body):
-            if line.startswith(_CLASSES):
-                return self._rich_labels(line, self.body_line + offset, count)
-        return np.array(numbers, dtype=np.int64)
+        number, line = self._last_line(_CLASSES)
+        return self._rich_labels(line, number, count) if line else np.array(numbers, dtype=np.int64)
+
+    def features(self, least: int) -> int:
+        """Columns of the rows the model was trained on; ``least``, unless the file knows of more."""
+        number, line = self._last_line(_FEATURES)
+        if not line:
+            return least
+        word = line[len(_FEATURES) :].strip()
+        if not (word.isdecimal() and least <= int(word) < 2**31):
+            raise self.fail(number, f"the number of features must be whole and at least {least}, got {word[:40]!r}")
+        return int(word)
+
+    def _last_line(self, start: str) -> tuple[int, str]:
+        """Number and text of the line after the model that begins so; empty if there is none."""
+        found = ((self.body_line + offset, line) for offset, line in enumerate(self.body) if line.startswith(start))
+        return next(found, (0, ""))
 
     def _rich_labels(self, line: str, number: int, count: int) -> np.ndarray:
         try:
@@ -122,13 +137,19 @@ def header_labels(labels: np.ndarray) -> tuple[list[int], str]:
     return numbers, f"{_CLASSES}{json.dumps(labels.tolist())}\n"
 
 
+def features_line(width: int, largest_index: int) -> str:
+    """The last line that keeps columns in which every support vector is zero."""
+    return f"{_FEATURES}{width}\n" if largest_index < width else ""
+
+
+def check_finite(*arrays) -> None:
+    """Such a model would predict nonsense, and no tool could read its file."""
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise InputError("the model has numbers that are not finite; scale the data")
+
+
 def write_text(path, pieces) -> None:
     """Write all of it or nothing: a half-written model must never look like a model."""
-    path = Path(path)
-    if path.exists() and not path.is_file():  # a pipe or /dev/stdout cannot be replaced
-        with open(path, "w", encoding="utf-8") as stream:
-            stream.writelines(pieces)
-        return
     with write_whole(path) as stream:
         for piece in pieces:
             stream.write(piece.encode("utf-8"))

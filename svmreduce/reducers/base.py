@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_X_y
 
+from svmreduce.checks import check_parameters
 from svmreduce.errors import InputError
 from svmreduce.types import Reduction
 
@@ -45,6 +46,7 @@ class BaseReducer(BaseEstimator):
         Reduction
             ``sample_weight[k]`` says how many rows the kept row ``indices[k]`` stands for.
         """
+        check_parameters(self)
         start = perf_counter()
         X, y = check_X_y(X, y, accept_sparse="csr", dtype=np.float64, order="C", y_numeric=False)
         indices, weights, info = self._reduce(X, y)

@@ -19,6 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from svmreduce.checks import check_parameters
 from svmreduce.errors import InputError
 from svmreduce.kernels import KERNEL_CODES, KernelSpec, resolve_gamma
 from svmreduce.model import KernelModel, LinearModel, votes
@@ -28,6 +29,7 @@ from svmreduce.solvers.outcome import Outcome
 from svmreduce.types import DualSolution
 
 _WARM: set[type] = set()
+_ALL_ZERO = "every sample_weight is zero: there is nothing to train on"
 
 
 class BaseSolver(BaseEstimator):
@@ -46,6 +48,7 @@ class BaseSolver(BaseEstimator):
     accepts_weights: ClassVar[bool] = True
     weights_reason: ClassVar[str] = ""
     _toy_rows: ClassVar[int] = 20  # of warm_up
+    _toy_settings: ClassVar[tuple[dict, ...]] = ({},)
 
     def _solve(self, X, y, weights) -> Outcome:
         """Subclass: train on checked rows; ``y`` holds class numbers 0…k-1 or regression targets."""
@@ -91,11 +94,13 @@ class BaseSolver(BaseEstimator):
 
     def _validate(self, X, y, sample_weight):
         """Checked rows, targets and weights without zero-weight rows, and which rows those are."""
-        self._check_numbers()
+        check_parameters(self)
         X, y = validate_data(self, X, y, **_FORM)
         X = _canonical(X)
         weights = np.ones(X.shape[0])
         if sample_weight is not None:
+            if not np.asarray(sample_weight).any():
+                raise InputError(_ALL_ZERO)
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
             if weights.min() < 0:
                 raise InputError(f"sample_weight must not be negative, got {weights.min():g}")
@@ -106,19 +111,13 @@ class BaseSolver(BaseEstimator):
         self._check_targets(y)
         return X, y, weights, kept
 
-    def _check_numbers(self) -> None:
-        for name in ("C", "tol"):
-            value = getattr(self, name, None)
-            if value is not None and not (np.isfinite(value) and value > 0):
-                raise InputError(f"{name} must be a positive number, got {value}")
-
     def _targets(self, y, weights):
         """Task: what ``_solve`` gets as targets, and weights that may depend on them."""
         return y, weights
 
     def _check_targets(self, y) -> None:
         if len(y) == 0:
-            raise InputError("every sample_weight is zero: there is nothing to train on")
+            raise InputError(_ALL_ZERO)
 
     def _kernel_spec(self, X) -> KernelSpec:
         if self.kernel not in self.kernels:
@@ -156,7 +155,8 @@ class BaseSolver(BaseEstimator):
         X = np.random.default_rng(0).random((cls._toy_rows, 2))
         y = np.floor(4 * X).sum(axis=1) % 2  # a checkerboard: both classes, many support vectors
         for rows in (X, sparse.csr_matrix(X)):
-            cls().fit(rows, y).predict(rows)
+            for settings in cls._toy_settings:
+                cls(**settings).fit(rows, y).predict(rows)
         _WARM.add(cls)
 
     def __sklearn_tags__(self):

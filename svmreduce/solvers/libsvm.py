@@ -18,7 +18,7 @@ from svmreduce.solvers.nodes import LogTap, default_options, node_rows, pointer
 
 _LOG = LogTap(svm.PRINT_STRING_FUN, svm.libsvm.svm_set_print_string_function)
 _ITERATIONS = re.compile(r"#iter = (\d+)")
-_OBJECTIVE = re.compile(r"obj = ([-+.\deE]+|-?nan|-?inf)")
+_OBJECTIVE = re.compile(r"obj = ([-+.\w]+)")  # nan and inf, too
 
 
 class _LibsvmBackend(BaseSolver):
@@ -64,6 +64,8 @@ class _LibsvmBackend(BaseSolver):
         del raw, alive
         iterations = [int(found) for found in _ITERATIONS.findall(log)]
         objectives = [float(found) for found in _OBJECTIVE.findall(log)]
+        if not np.all(np.isfinite(objectives)):
+            raise InputError("LIBSVM's objective is not finite: scale the data")
         return model, support, iterations, objectives
 
     def _outcome(self, model, support, iterations, objectives, sizes) -> Outcome:

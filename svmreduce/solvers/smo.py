@@ -38,6 +38,7 @@ class SMO(SVMClassifier):
     """
 
     _toy_rows = 2500  # more than a first working set, so that every compiled function is met
+    _toy_settings = ({}, {"tol": 1e-5})  # kernel values in float32 and in double
 
     def __init__(
         self,
@@ -81,7 +82,7 @@ class SMO(SVMClassifier):
             kernel,
             tol=self.tol,
             cache_mb=self.cache_mb,
-            max_iter=-1 if self.max_iter is None else int(self.max_iter),
+            max_iter=self.max_iter,
             seed=seed_of(self.random_state),
             threads=self.threads_,
         )

@@ -10,7 +10,6 @@ import json
 import random
 import subprocess
 import sys
-import time
 from statistics import geometric_mean, median
 
 from tests.bench import problems
@@ -20,6 +19,7 @@ from tests.bench.worker import CACHE_MB
 OWN, BASE = "svmreduce smo", "LIBSVM"
 PEERS = ["scikit-learn", "intelex f64", "intelex f32"]
 CONTROLS = ["10 % sample", "Nystroem-300 + ridge", "Nystroem-300 + LIBLINEAR"]
+RECORDS = ROOT / "results" / "runs" / "engine.jsonl"  # raw, not committed
 LONG = 4.0  # seconds; a fit that takes longer is not repeated
 # In a virtual machine the first touch of a page can cost more than the work on it. A process that takes two
 # gigabytes and ends leaves them ready for the next one, whichever method that is.
@@ -30,40 +30,44 @@ def main(arguments):
     options = argparse.ArgumentParser(prog="python -m tests.bench engine", description=__doc__)
     options.add_argument("--sizes", default=",".join(map(str, problems.SIZES)))
     options.add_argument("--only", default="", help="problems by name, e.g. a9a,twonorm:20000")
-    options.add_argument("--repeats", type=int, default=3)
+    options.add_argument("--repeats", type=int, default=2)
     options.add_argument("--threads", default="1,2")
+    options.add_argument("--resume", action="store_true", help="go on from the records of the last run")
     given = options.parse_args(arguments)
     sizes = tuple(int(size) for size in given.sizes.split(","))
-    thread_counts = [int(threads) for threads in given.threads.split(",")]
     chosen = given.only.split(",") if given.only else problems.names(sizes)
-    started = time.time()
-    records = [
-        record for threads in thread_counts for name in chosen for record in measure(name, threads, given.repeats)
-    ]
+    RECORDS.parent.mkdir(parents=True, exist_ok=True)
+    if not given.resume:
+        RECORDS.unlink(missing_ok=True)
+    for threads in (int(threads) for threads in given.threads.split(",")):
+        for name in chosen:
+            measure(name, threads, given.repeats)
+    records = stored()
     cells = summarise(records)
-    write("engine", report(cells, chosen, thread_counts, time.time() - started), list(cells.values()))
+    names = [name for name in problems.names() if any(record["problem"] == name for record in records)]
+    thread_counts = sorted({record["threads"] for record in records})
+    write("engine", report(cells, names, thread_counts), list(cells.values()))
 
 
-def measure(problem: str, threads: int, repeats: int) -> list[dict]:
+def stored() -> list[dict]:
+    return [json.loads(line) for line in RECORDS.read_text().splitlines()] if RECORDS.exists() else []
+
+
+def measure(problem: str, threads: int, repeats: int) -> None:
     """Every method on one problem, interleaved in shuffled order, each fit in a process of its own."""
     methods = [OWN, BASE, *PEERS, *(CONTROLS if threads == 1 else [])]
-    records, finished = [], set()
     order = random.Random(0)
     for turn in range(repeats):
         for method in order.sample(methods, len(methods)):
-            if method in finished:
+            key = (problem, threads, method)
+            done = [record for record in stored() if (record["problem"], record["threads"], record["method"]) == key]
+            if len(done) > turn or any(record.get("seconds", LONG) >= LONG for record in done):
                 continue
             record = run(method, problem, threads)
-            records.append(record)
+            with RECORDS.open("a") as file:
+                file.write(json.dumps(record) + "\n")
             said = f"{record['seconds']:.2f} s" if "seconds" in record else record["error"]
-            print(
-                f"  {problem} {threads} thread(s) turn {turn + 1} {method}: {said}",
-                file=sys.stderr,
-                flush=True,
-            )
-            if record.get("seconds", LONG) >= LONG:
-                finished.add(method)
-    return records
+            print(f"  {problem} {threads} thread(s) turn {turn + 1} {method}: {said}", file=sys.stderr, flush=True)
 
 
 def run(method, problem, threads, timeout=None) -> dict:
@@ -91,10 +95,10 @@ def summarise(records) -> dict:
     return cells
 
 
-def report(cells, chosen, thread_counts, seconds) -> str:
+def report(cells, chosen, thread_counts) -> str:
     lines = ["# Engine benchmark", "", machine(), "",
-             f"Cache {CACHE_MB} MB for every solver; medians of repeats, methods interleaved, one process per fit; "
-             f"the whole run took {seconds / 60:.0f} minutes. Ratios within 30 % are ties on a shared machine.",
+             f"Cache {CACHE_MB} MB for every solver; medians of repeats, methods interleaved, one process per fit. "
+             "Ratios within 30 % are ties on a shared machine.",
              "Times are those of `fit`; official LIBSVM's leaves out data conversion.", ""]  # fmt: skip
     for threads in thread_counts:
         lines += _speed_table(cells, chosen, threads)

@@ -6,6 +6,7 @@ from click.testing import CliRunner
 from sklearn.datasets import load_svmlight_file
 
 from svmreduce.cli.data import data
+from svmreduce.cli.main import cli
 from svmreduce.data import synthetic
 from svmreduce.errors import InputError
 
@@ -140,6 +141,27 @@ def test_make_reports_its_parameters_and_refuses_bad_ones(tmp_path):
             run("make", "ringnorm", "--rows", 9, "-o", out, "--set", settings)
     with pytest.raises(InputError, match="did you mean 'twonorm'"):
         run("make", "twonrm", "--rows", 9, "-o", out)
+
+
+def test_make_checks_everything_before_it_writes(tmp_path):
+    for flags in (
+        ["--rows", 0],
+        ["--rows", 10**15],
+        ["--rows", 9, "--test-rows", -1],
+        ["--rows", 9, "--test-rows", 10**15],
+        ["--rows", 9, "--set", "cells=0"],
+    ):
+        result = CliRunner().invoke(cli, ["data", "make", "checkerboard", "-o", f"{tmp_path}/x", *map(str, flags)])
+        assert result.exit_code == 2 and result.stdout == ""
+        assert result.stderr.startswith("Error: ") and result.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_get_does_not_write_over_the_file_it_reads(tiny):
+    before = (tiny / "mirror" / "tiny").read_bytes()
+    with pytest.raises(InputError, match="is also read here"):
+        run("get", "tiny:half", "--split", "first", "-o", tiny / "mirror" / "tiny")
+    assert (tiny / "mirror" / "tiny").read_bytes() == before
 
 
 @pytest.mark.parametrize("command", [[], ["list"], ["info"], ["get"], ["make"]])

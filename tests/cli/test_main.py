@@ -1,5 +1,6 @@
 """The frame of the command line: help, errors as one line, exit codes, lightness."""
 
+import os
 import subprocess
 import sys
 import time
@@ -53,9 +54,27 @@ def test_unknown_command_names_the_nearest():
     assert result.stderr.startswith("Error: unknown command 'trian': did you mean 'train'?")
 
 
-def test_usage_errors_exit_2():
-    assert run("train").exit_code == 2
-    assert run("train", "--nonsense", "a", "b").exit_code == 2
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train"], "Missing argument 'TRAIN'"),
+        (["train", "--nonsense", "a", "b"], "No such option"),
+        (["train", "-C", "abc", "a", "b"], "'abc' is not a valid float"),
+        (["train", "--threads", "0", "a", "b"], "'--threads': 0 is not in the range"),
+        (["reduce", "--seed", "-1", "a", "b"], "'--seed': -1 is not in the range"),
+        (["predict", "--threads", "-3", "a", "b"], "'--threads': -3 is not in the range"),
+        (["data", "get", "--nonsense"], "No such option"),
+    ],
+)
+def test_usage_errors_are_one_line(arguments, message):
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("Error: ") and result.stderr.count("\n") == 1 and message in result.stderr
+
+
+def test_a_bare_command_shows_its_help():
+    result = run()
+    assert "Commands:" in result.output and "Error" not in result.output
 
 
 @pytest.fixture
@@ -94,9 +113,13 @@ def test_errors_become_one_line(failing, error, code, text):
 
 
 def test_debug_shows_the_traceback(failing):
-    failing(RuntimeError("odd"))
-    assert isinstance(run("--debug", "doctor").exception, RuntimeError)
-    assert run("doctor").exit_code == 70  # and is forgotten by the next call
+    for error, code in [(RuntimeError("odd"), 70), (InputError("file:3: what"), 2)]:
+        failing(error)
+        result = run("--debug", "doctor")
+        assert result.exit_code == code
+        assert result.stderr.startswith("Traceback") and "Error: " in result.stderr.splitlines()[-1]
+        plain = run("doctor")  # the next call has forgotten it
+        assert plain.exit_code == code and "Traceback" not in plain.stderr
 
 
 def test_ctrl_c_exits_130(failing):
@@ -109,3 +132,11 @@ def test_a_closed_pipe_is_quiet():
     shell = f"{sys.executable} -m svmreduce methods --json | true"
     done = subprocess.run(["bash", "-c", f"set -o pipefail; {shell}"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+def test_a_full_disk_is_one_line():
+    command = [sys.executable, "-m", "svmreduce", "methods", "--json"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (2, "Error: reading or writing failed: No space left on device\n")

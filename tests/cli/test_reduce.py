@@ -74,3 +74,23 @@ def test_bad_flags_are_one_line(board, tmp_path, flags, message):
     assert done.exit_code == 2 and message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_outputs_are_never_inputs(board, tmp_path):
+    before = board.read_bytes()
+    (tmp_path / "same").symlink_to(board)
+    weights = tmp_path / "out.weights"
+    weights.write_bytes(before)
+    for source, out in [(board, board), (board, tmp_path / "same"), (weights, tmp_path / "out")]:
+        done = call("reduce", source, out)
+        assert done.exit_code == 2 and "is also read here" in done.stderr
+    assert board.read_bytes() == weights.read_bytes() == before
+
+
+def test_the_label_column(tmp_path):
+    (tmp_path / "t.csv").write_text("kind,a\n" + "1,0.5\n2,0.25\n" * 20)
+    flags = ["--method", "derive_rs", "-g", "1", tmp_path / "t.csv", tmp_path / "out"]
+    done = call("reduce", *flags)
+    assert done.exit_code == 2 and "derive_rs only classifies; if the labels stand in another column" in done.stderr
+    assert call("reduce", "--label", "kind", *flags).exit_code == 0
+    assert read_libsvm(tmp_path / "out")[1].tolist() == [1, 2]

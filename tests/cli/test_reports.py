@@ -3,6 +3,7 @@
 import json
 
 from click.testing import CliRunner
+from threadpoolctl import threadpool_info
 
 from svmreduce.cli.main import cli
 from svmreduce.reducers import REDUCERS
@@ -37,7 +38,8 @@ def test_doctor():
     assert 1 <= facts["cores_allowed"] <= facts["cores"]
     assert facts["versions"]["numpy"] and facts["versions"]["libsvm-official"]
     assert facts["noise"]["median"] > 0 and facts["noise"]["spread"] >= 0
-    assert any(library["library"] == "openblas" for library in facts["libraries"]) or facts["libraries"]
+    loaded = {(library["filepath"], library["num_threads"]) for library in threadpool_info()}
+    assert loaded and {(library["path"], library["threads"]) for library in facts["libraries"]} == loaded
     text = run("doctor").stdout
     assert "noise" in text and "cache" in text
 

@@ -119,7 +119,8 @@ def test_names_variants_and_splits(place):
     assert catalog.load("tiny:rest").name == "tiny:rest/train"
     for wrong, message in [
         ("tinny", "unknown data set 'tinny': did you mean 'tiny'"),
-        ("tiny:best", "unknown variant of tiny 'best': did you mean 'rest'"),
+        ("tiny:best", "unknown split or variant of tiny 'best': did you mean 'rest'\\? known are rest, train"),
+        ("tiny:rest:all", "unknown split or variant of tiny 'rest:all'"),
     ]:
         with pytest.raises(InputError, match=message):
             catalog.parse_name(wrong)

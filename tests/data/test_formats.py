@@ -6,6 +6,7 @@ import hashlib
 import io
 import lzma
 import os
+import stat
 import struct
 
 import numpy as np
@@ -16,6 +17,7 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 from svmreduce.data import formats, libsvm_text
+from svmreduce.data.files import write_whole
 from svmreduce.data.formats import load_dataset, read_bytes, read_idx, read_libsvm, write_libsvm
 from svmreduce.errors import InputError
 
@@ -219,6 +221,39 @@ def test_what_cannot_be_written(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "folder").mkdir()
+    for name in ("new", "old"):
+        target = tmp_path / "folder" / name
+        if name == "old":
+            target.write_text("before")
+        (tmp_path / name).symlink_to(target)
+        with write_whole(tmp_path / name) as stream:
+            stream.write(b"after")
+        assert (tmp_path / name).is_symlink() and target.read_bytes() == b"after" and not target.is_symlink()
+    assert sorted(os.listdir(tmp_path / "folder")) == ["new", "old"]
+    assert sorted(os.listdir(tmp_path)) == ["folder", "new", "old"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_pipes_and_devices_are_written_to_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    # open for both, so that neither end waits for the other
+    reader = os.open(tmp_path / "pipe", os.O_RDWR | os.O_NONBLOCK)
+    try:
+        with write_whole(tmp_path / "pipe") as stream:
+            stream.write(b"1 1:1\n")
+        assert os.read(reader, 100) == b"1 1:1\n"
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO(os.stat(tmp_path / "pipe").st_mode)
+    (tmp_path / "null").symlink_to(os.devnull)  # if it were replaced, then only here
+    with write_whole(tmp_path / "null") as stream:
+        stream.write(b"gone")
+    assert (tmp_path / "null").is_symlink() and stat.S_ISCHR(os.stat(os.devnull).st_mode)
+    assert sorted(os.listdir(tmp_path)) == ["null", "pipe"]
+
+
 # IDX
 
 
@@ -292,6 +327,15 @@ def test_load_tells_tasks_and_names(tmp_path):
 def test_formats_are_recognised(tmp_path, data, kind):
     (tmp_path / "f").write_bytes(data)
     assert formats._sniff(tmp_path / "f") == kind
+
+
+def test_the_label_column_of_a_table(tmp_path):
+    for label in (0, -3, "kind"):
+        rows = dataset(tmp_path, b"kind,a,b\n1,2.5,3\n2,4.5,5\n", label=label)
+        assert rows.is_table and rows.y.tolist() == [1, 2] and rows.X.tolist() == [[2.5, 3], [4.5, 5]]
+    with pytest.raises(InputError, match="stand first in every line of a LIBSVM file"):
+        dataset(tmp_path, b"1 1:2\n", label=0)
+    assert not dataset(tmp_path, b"1 1:2\n").is_table
 
 
 def test_labels_without_features_are_rows(tmp_path):

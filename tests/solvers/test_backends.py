@@ -123,8 +123,16 @@ def test_reaching_libsvms_step_limit_is_noticed():
 
 
 def test_libsvm_explains_refused_parameters():
+    X, y = cloud()
     with pytest.raises(InputError, match="LIBSVM refuses these parameters: cache_size <= 0"):
-        Libsvm(cache_mb=0).fit(*cloud())
+        Libsvm().fit(X, y)._train(X, y, "c_svc", cache_size=0)
+
+
+def test_an_objective_that_is_no_number_is_refused():
+    X, y = cloud(20)
+    for solver in (Libsvm, LibsvmSVR):
+        with pytest.raises(InputError, match="LIBSVM's objective is not finite: scale the data"):
+            solver(kernel="linear").fit(1e200 * X, y)
 
 
 @pytest.mark.parametrize(("loss", "dual"), [("squared_hinge", True), ("squared_hinge", False), ("hinge", True)])

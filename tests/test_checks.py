@@ -1,0 +1,62 @@
+"""Parameters of a wrong kind or out of range are told by name, for every method that has them."""
+
+import numpy as np
+import pytest
+
+from svmreduce.checks import check_parameters
+from svmreduce.errors import InputError
+from svmreduce.reducers import REDUCERS
+from svmreduce.solvers import SOLVERS
+
+METHODS = [registry.get(name) for registry in (SOLVERS, REDUCERS) for name in registry.names()]
+NOT_NUMBERS = ("abc", True, float("nan"), float("inf"), 10**400, [1.0])
+NOT_WHOLE = (*NOT_NUMBERS[:-2], 1.5, -2)
+NOT_SWITCHES = ("abc", 1, None)
+BAD = {
+    **dict.fromkeys(("C", "cache_mb", "gamma"), (*NOT_NUMBERS, None, 0, -5)),
+    **dict.fromkeys(("bias", "coef0"), (*NOT_NUMBERS, None)),
+    **dict.fromkeys(("shrinking", "dual", "weighted", "verbose"), NOT_SWITCHES),
+    **dict.fromkeys(("threads", "rows"), (*NOT_WHOLE, 0, -3)),
+    **dict.fromkeys(("P", "V", "max_iter"), (*NOT_WHOLE, None, 0)),
+    "tol": (*NOT_NUMBERS, 0, -1e-3),
+    "epsilon": (*NOT_NUMBERS, None, -1e-3),
+    "share": (*NOT_NUMBERS, None, 0, 1.1),
+    "degree": (*NOT_WHOLE, None, 101),
+    "kernel": (3, None),
+    "random_state": (*NOT_WHOLE, 2**32),
+    "class_weight": ("abc", 3),
+}
+FREE = {"loss", "first_level"}  # words; their methods know them
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.__name__)
+def test_wrong_values_are_told_by_name(method):
+    check_parameters(method())
+    parameters = method().get_params()
+    assert not parameters.keys() - BAD.keys() - FREE, "give the new parameter a rule in checks.py"
+    for name in parameters.keys() & BAD.keys():
+        for value in BAD[name]:
+            with pytest.raises(InputError, match=f"^{name} must be .*, got "):
+                check_parameters(method(**{name: value}))
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        {"C": np.float32(2), "gamma": 1, "coef0": -1, "degree": np.int64(0), "max_iter": -1},
+        {"threads": None, "random_state": None, "class_weight": {0: 1, 1: 2}, "gamma": "auto"},
+        {"random_state": np.random.RandomState(0), "class_weight": "balanced", "max_iter": 7},
+    ],
+)
+def test_right_values_of_any_number_type(right):
+    check_parameters(SOLVERS.get("smo")(**right))
+
+
+@pytest.mark.parametrize("name", SOLVERS.names())
+def test_none_is_fine_only_where_it_is_the_default(name):
+    solver = SOLVERS.get(name)(tol=None)
+    if name == "liblinear":
+        check_parameters(solver)
+    else:
+        with pytest.raises(InputError, match="tol must be a positive number, got None"):
+            solver.fit(np.eye(4), [0, 1, 0, 1])
