@@ -6,7 +6,9 @@ import inspect
 import json
 import math
 import os
+import threading
 from pathlib import Path
+from time import perf_counter
 
 import click
 
@@ -58,6 +60,29 @@ rows_options = _together(
     ),
     label_option,
 )
+
+
+def compile_off_the_clock(*warm_ups, quiet: bool = False) -> None:
+    """Call these; when they take long, as they do once on a machine, say why."""
+    note = "compiling (up to half a minute, the first time only) …"
+    patience = threading.Timer(1.0, click.echo, (note,), {"err": True})
+    if not quiet:
+        patience.start()
+    try:
+        for warm_up in warm_ups:
+            warm_up()
+    finally:
+        patience.cancel()
+
+
+def timed_rows(source: str, split: str, n_features: int | None, label: str | None, quiet: bool):
+    """The rows, and the seconds it took to load them, compilation of the parser apart."""
+    from svmreduce.data.libsvm_text import warm_up
+
+    compile_off_the_clock(warm_up, quiet=quiet)
+    start = perf_counter()
+    data = read_rows(source, split, n_features, label)
+    return data, perf_counter() - start
 
 
 def read_rows(source: str, split: str, n_features: int | None = None, label: str | None = None):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from time import perf_counter
 
 import click
 
@@ -11,6 +10,7 @@ from svmreduce.cli.common import (
     build_method,
     check_task,
     check_writable,
+    compile_off_the_clock,
     json_option,
     kernel_options,
     method_options,
@@ -18,8 +18,8 @@ from svmreduce.cli.common import (
     print_json,
     print_pairs,
     quiet_option,
-    read_rows,
     rows_options,
+    timed_rows,
 )
 
 _EPILOG = """\b
@@ -58,11 +58,9 @@ def reduce(source, out, method, settings, n_features, label, as_json, quiet, **o
     if hasattr(reducer, "verbose"):
         reducer.verbose = not quiet and sys.stderr.isatty()
 
-    start = perf_counter()
-    data = read_rows(source, "train", n_features, label)
-    load = perf_counter() - start
+    data, load = timed_rows(source, "train", n_features, label, quiet)
     check_task(source, data, method, reducer_class)
-    reducer.warm_up()
+    compile_off_the_clock(reducer_class.warm_up, quiet=quiet)
     reduction = reducer.fit_reduce(data.X, data.y)
     write_libsvm(out, reduction.X, reduction.y)
     with write_whole(f"{out}.weights") as file:

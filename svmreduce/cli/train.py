@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from time import perf_counter
 
 import click
 
@@ -11,6 +10,7 @@ from svmreduce.cli.common import (
     build_method,
     check_task,
     check_writable,
+    compile_off_the_clock,
     json_option,
     kernel_options,
     method_options,
@@ -19,8 +19,8 @@ from svmreduce.cli.common import (
     print_json,
     print_pairs,
     quiet_option,
-    read_rows,
     rows_options,
+    timed_rows,
 )
 from svmreduce.errors import InputError
 from svmreduce.registry import nearest_name_error
@@ -60,16 +60,13 @@ def train(train, model, solver, weights, reducer, settings, n_features, label, a
         raise InputError("--weights and --reducer exclude each other: a reducer makes its own weights")
     method, reduce = _build(solver, solver_class, reducer, reducer_class, options, parse_settings(settings))
 
-    start = perf_counter()
-    data = read_rows(train, "train", n_features, label)
-    load = perf_counter() - start
+    data, load = timed_rows(train, "train", n_features, label, quiet)
     check_task(train, data, solver, solver_class, "; try --solver libsvm_svr")
     if reducer:
         check_task(train, data, reducer, reducer_class)
     sample_weight = _read_weights(weights, data.n_rows) if weights else None
-    solver_class.warm_up()
-    if reducer_class:
-        reducer_class.warm_up()
+    warm_ups = [part.warm_up for part in (solver_class, reducer_class) if part]
+    compile_off_the_clock(*warm_ups, quiet=quiet)
     record = _fit(method, reduce, data, sample_weight)
     method.model_.save(model)
     record = {"solver": solver, **record, "seconds": {"load": load, **record["seconds"]}}

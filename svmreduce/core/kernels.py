@@ -122,12 +122,12 @@ class KernelRows:
         k = self.kernel
         return tiles.diagonal(k.code, float(k.gamma), float(k.coef0), int(k.degree), self.arrays[4])
 
-    def block(self, rows, right, columns, out, threads=1):
-        """out[i, j] = k(row i, column j) for these rows of self and columns of ``right``."""
+    def block(self, rows, right, columns, out, stride, threads=1):
+        """out[i*stride + j] = k(row i, column j) for these rows of self and columns of ``right``."""
 
         def work(low, high):
             tiles.block_part(*self.parameters(), self.arrays, rows[low:high], right.arrays, columns,
-                        self.tile, self._slot(), out[low:high])  # fmt: skip
+                             self.tile, self._slot(), out[low * stride :], stride)  # fmt: skip
 
         self._over_left_tiles(work, rows.size, threads)
 
@@ -160,7 +160,7 @@ def kernel_matrix(kernel, X, Z, dtype=np.float64, threads=None):
     """All kernel values between the rows of X and those of Z."""
     left, right = _pair(kernel, X, Z, dtype)
     out = np.empty((left.n, right.n), dtype)
-    left.block(np.arange(left.n), right, np.arange(right.n), out, resolve_threads(threads))
+    left.block(np.arange(left.n), right, np.arange(right.n), out.reshape(-1), right.n, resolve_threads(threads))
     return out
 
 

@@ -175,8 +175,8 @@ def _tile_of(mode, right, rows, slot):
 
 
 @njit()
-def block_part(mode, code, gamma, coef0, degree, left, left_rows, right, right_rows, tile, slot, out):
-    """out[i, j] = k(left_rows[i], right_rows[j])."""
+def block_part(mode, code, gamma, coef0, degree, left, left_rows, right, right_rows, tile, slot, out, stride):
+    """out[i*stride + j] = k(left_rows[i], right_rows[j])."""
     for j0 in range(0, right_rows.size, tile):
         columns = right_rows[j0 : j0 + tile]
         T = _tile_of(mode, right, columns, slot)
@@ -187,7 +187,7 @@ def block_part(mode, code, gamma, coef0, degree, left, left_rows, right, right_r
             _fill(mode, code, gamma, coef0, degree, left, rows, T, take(right[4], columns), slot, A)
             for i in range(rows.size):
                 for j in range(columns.size):
-                    out[i0 + i, j0 + j] = A[i, j]
+                    out[(i0 + i) * stride + j0 + j] = A[i, j]
         if mode == SCATTER:
             _clear_slots(right[2], right[3], columns, slot)
 

@@ -73,8 +73,7 @@ class WorkingSet:
             _widen(self.K, first, self.stride, stride)
             self.stride = stride
         self.members = np.concatenate([self.members, new])
-        block = self.K[: self.stride * n].reshape(n, self.stride)[first:, :n]
-        self.rows.block(new, self.rows, self.members, block, threads)
+        self.rows.block(new, self.rows, self.members, self.K[first * self.stride :], self.stride, threads)
         _mirror(self.K, self.stride, first, n)
         # from the block itself: a diagonal rounded in another way would spoil the curvature k_ii + k_jj − 2k_ij
         self.diagonal = self.K[np.arange(n) * (self.stride + 1)]

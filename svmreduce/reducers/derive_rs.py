@@ -167,7 +167,7 @@ def _derive(rows, weights, cells, limit, threads, verbose):
         if not hasattr(own, "blocks"):
             own.blocks = np.empty(largest * largest, rows.dtype), np.empty(largest * largest, rows.dtype)
         K, S = own.blocks
-        rows.block(cell, rows, cell, K[: n * n].reshape(n, n))
+        rows.block(cell, rows, cell, K, n)
         kept, beta = np.empty(n, np.int64), np.empty(n)
         count, worst = derive_cell(K, n, weights[cell], limit, S, kept, beta)
         bar.update()
