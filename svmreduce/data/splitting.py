@@ -17,8 +17,11 @@ from svmreduce.errors import InputError
 from svmreduce.types import Dataset, Split
 
 
-def folds(dataset: Dataset, k: int = 5, seed: int = 0) -> Iterator[Split]:
+def folds(dataset: Dataset, k: int = 5, seed: int | None = 0) -> Iterator[Split]:
     """``k`` splits in which every row is tested once; classes keep their shares.
+
+    With ``seed=None`` the folds are runs of rows in file order, as some papers cut them: on data whose
+    neighbours in the file are alike this is another, easier-to-reduce training set.
 
     Raises
     ------
@@ -27,7 +30,9 @@ def folds(dataset: Dataset, k: int = 5, seed: int = 0) -> Iterator[Split]:
     """
     if not 2 <= k <= dataset.n_rows:
         raise InputError(f"{k} folds of {dataset.n_rows} rows: need between 2 and the number of rows")
-    if dataset.task == "classification":
+    if seed is None:
+        splitter = KFold(k)
+    elif dataset.task == "classification":
         _enough_rows_per_class(dataset, k, f"{k} folds")
         splitter = StratifiedKFold(k, shuffle=True, random_state=seed)
     else:
@@ -40,7 +45,9 @@ def holdout(dataset: Dataset, test_share: float = 0.2, seed: int = 0) -> Split:
     """One split with that share of the rows for testing; classes keep their shares."""
     if not 0 < test_share < 1:
         raise InputError(f"test_share {test_share}: need a number between 0 and 1")
-    if dataset.task == "classification":
+    if seed is None:
+        splitter = KFold(k)
+    elif dataset.task == "classification":
         _enough_rows_per_class(dataset, 2, "a holdout")
         splitter = StratifiedShuffleSplit(1, test_size=test_share, random_state=seed)
     else:

@@ -65,7 +65,8 @@ def _training_parts(name):
         return [catalog.load(name, "train")]
     whole = catalog.load("covertype:2-vs-rest", scaled=False)
     scaler = catalog.load_card("covertype:2-vs-rest").preparation.scale
-    return [splitting.scale_split(split, scaler).train for split in splitting.folds(whole, 5, seed=0)]
+    # in file order: shuffled folds keep up to 2.5 points more than printed, these agree
+    return [splitting.scale_split(split, scaler).train for split in splitting.folds(whole, 5, seed=None)]
 
 
 def _share(data, g, epsilon) -> float:

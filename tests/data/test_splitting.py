@@ -79,3 +79,9 @@ def test_scaling_is_learned_on_training_rows_only(as_sparse):
     assert calm_split.test.X[19, 0] == pytest.approx(19 / 49)
     assert wild_split.test.X.min() < -1000
     np.testing.assert_array_equal(calm_split.test.y, test.y)
+
+
+def test_folds_in_file_order_are_runs_of_rows():
+    data = Dataset(np.arange(23.0)[:, None], np.arange(23) % 2)
+    tests = [split.test.X[:, 0] for split in folds(data, 5, seed=None)]
+    assert np.array_equal(np.concatenate(tests), np.arange(23.0))
