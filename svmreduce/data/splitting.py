@@ -45,9 +45,7 @@ def holdout(dataset: Dataset, test_share: float = 0.2, seed: int = 0) -> Split:
     """One split with that share of the rows for testing; classes keep their shares."""
     if not 0 < test_share < 1:
         raise InputError(f"test_share {test_share}: need a number between 0 and 1")
-    if seed is None:
-        splitter = KFold(k)
-    elif dataset.task == "classification":
+    if dataset.task == "classification":
         _enough_rows_per_class(dataset, 2, "a holdout")
         splitter = StratifiedShuffleSplit(1, test_size=test_share, random_state=seed)
     else:

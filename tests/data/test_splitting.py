@@ -83,5 +83,5 @@ def test_scaling_is_learned_on_training_rows_only(as_sparse):
 
 def test_folds_in_file_order_are_runs_of_rows():
     data = Dataset(np.arange(23.0)[:, None], np.arange(23) % 2)
-    tests = [split.test.X[:, 0] for split in folds(data, 5, seed=None)]
+    tests = [split.test.X[:, 0] for split in splitting.folds(data, 5, seed=None)]
     assert np.array_equal(np.concatenate(tests), np.arange(23.0))
