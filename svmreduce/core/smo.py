@@ -36,6 +36,7 @@ FLOAT32_TOL = 1e-4  # below this tolerance kernel values are double from the sta
 FLOAT32_LARGEST, FLOAT64_LARGEST = 1e12, 1e25  # kernel values that leave room for sums and squares
 FLOAT32_STEPS = 20  # pair steps per row that float32 gets
 SAFETY = 0.9  # aim a little below the tolerance
+MOST_IDLE_ROUNDS = 10  # in a row without a step: rounding leaves nothing to gain, and more would be for ever
 REPAIRS = 3  # corrections from double before the solver goes on in double
 
 
@@ -102,8 +103,11 @@ class _Search:
     def run(self):
         new = self._first_rows()
         stage_tol = self.tol if self.near.all() else max(self.tol, ROUGH)
-        while self.n_iter < self.max_iter:
+        idle_rounds = 0
+        while self.n_iter < self.max_iter and idle_rounds < MOST_IDLE_ROUNDS:
+            steps_before = self.n_iter
             self._optimise_with(new, SAFETY * stage_tol)
+            idle_rounds = idle_rounds + 1 if self.n_iter == steps_before else 0
             if self.n_iter >= self.step_limit < self.max_iter:
                 self._go_on_in_double()
             elif self._gap(self.near) <= stage_tol:
