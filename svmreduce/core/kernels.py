@@ -27,7 +27,8 @@ class _SingleThreadedBlas:
     """Our own threads call BLAS, so it must not start more of its own.
 
     The limit is one for the whole process and callers may overlap: the first in sets it, the last out
-    puts back what was there.
+    puts back what was there. Long work holds it throughout: setting it anew wakes BLAS's own threads, which
+    then spin for a while on the cores we need.
     """
 
     def __init__(self):
@@ -49,7 +50,7 @@ class _SingleThreadedBlas:
                 self._limit.restore_original_limits()
 
 
-_single_threaded_blas = _SingleThreadedBlas()
+single_threaded_blas = _SingleThreadedBlas()
 
 
 def _few_columns(X, known):
@@ -145,7 +146,7 @@ class KernelRows:
         tiles_in_all = math.ceil(rows / LEFT)
         pieces = 1 if threads == 1 else min(4 * threads, tiles_in_all)  # a few each, to even out unequal speed
         edges = [min(rows, tiles_in_all * p // pieces * LEFT) for p in range(pieces + 1)] if rows else [0]
-        with _single_threaded_blas if self.mode == PRODUCT else nullcontext():
+        with single_threaded_blas if self.mode == PRODUCT else nullcontext():
             in_threads(lambda p: work(edges[p], edges[p + 1]), len(edges) - 1, threads)
 
 

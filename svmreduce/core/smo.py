@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from svmreduce.core.jit import resolve_threads
-from svmreduce.core.kernels import KernelRows
+from svmreduce.core.kernels import KernelRows, single_threaded_blas
 from svmreduce.core.pair_steps import optimise_block
 from svmreduce.core.working_set import WorkingSet
 from svmreduce.errors import InputError
@@ -62,7 +62,8 @@ def solve(X, target, lower, upper, kernel, *, tol=1e-3, cache_mb=1024, max_iter=
     if max_iter < 0:
         max_iter = max(10_000_000, 100 * X.shape[0])
     search = _Search(X, target, lower, upper, kernel, tol, cache_mb, max_iter, seed, resolve_threads(threads))
-    search.run()
+    with single_threaded_blas:
+        search.run()
     return search.result()
 
 

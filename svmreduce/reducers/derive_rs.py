@@ -13,7 +13,7 @@ from tqdm import tqdm
 from svmreduce.core.cells import cut_cells, halve
 from svmreduce.core.extreme_points import derive_cell
 from svmreduce.core.jit import in_threads, resolve_threads
-from svmreduce.core.kernels import KernelRows
+from svmreduce.core.kernels import KernelRows, single_threaded_blas
 from svmreduce.core.tiles import SCATTER
 from svmreduce.errors import InputError
 from svmreduce.kernels import KernelSpec, resolve_gamma
@@ -173,5 +173,5 @@ def _derive(rows, weights, cells, limit, threads, verbose):
         bar.update()
         return cell[kept[:count]], beta[:count], worst
 
-    with bar:
+    with bar, single_threaded_blas:
         return in_threads(work, len(cells), threads)
