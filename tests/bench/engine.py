@@ -130,7 +130,7 @@ def _speed_table(cells, chosen, threads) -> list[str]:
                 columns[peer].append(base / value)
                 best = min(best, value)
         columns["best"].append(best / own)
-        shown = " | ".join("failed" if ratio is None else f"{ratio:.1f}" for ratio in [*row, best / own])
+        shown = " | ".join("not run" if ratio is None else f"{ratio:.1f}" for ratio in [*row, best / own])
         lines.append(f"| {problem} | {base:.2f} | {own:.2f} | {shown} |")
     means = " | ".join(f"**{geometric_mean(c):.1f}**" if c else "" for c in columns.values())
     return [*lines, f"| **geometric mean** | | | {means} |", ""]
