@@ -94,11 +94,10 @@ def representative_set(X, y, weights, kernel, *, epsilon, P, V, first_level, thr
         limit = max(epsilon, FLOAT64_MARGIN * scale)  # ε = 0 still knows equal rows
     threads = resolve_threads(threads)
     cutter = _Cutter(X, rows)
-    first = [part for code in range(y.max() + 1)
-             for part in cutter.first_level(np.flatnonzero(y == code), P, first_level)]  # fmt: skip
+    first = _joined(in_threads(lambda code: cutter.first_level(np.flatnonzero(y == code), P, first_level),
+                               y.max() + 1, threads))  # fmt: skip
     times.append(perf_counter())
-    cells = [cell for part in in_threads(lambda q: cutter.second_level(first[q], V), len(first), threads)
-             for cell in part]  # fmt: skip
+    cells = _joined(in_threads(lambda part: cutter.second_level(first[part], V), len(first), threads))
     times.append(perf_counter())
     answers = _derive(rows, weights, cells, limit, threads, verbose)
     times.append(perf_counter())
@@ -109,6 +108,10 @@ def representative_set(X, y, weights, kernel, *, epsilon, P, V, first_level, thr
     levels = dict(zip(("first_level", "second_level", "derive"), np.diff(times).tolist(), strict=True))
     facts = {"kept": len(indices), "cells": len(cells), "residual_max": residual, "seconds": levels}
     return indices[order], beta[order], facts
+
+
+def _joined(lists):
+    return [entry for part in lists for entry in part]
 
 
 def _check(epsilon, P, V, first_level):
