@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import math
 import os
@@ -13,7 +12,6 @@ from time import perf_counter
 import click
 
 from svmreduce.errors import InputError
-from svmreduce.registry import nearest_name_error
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors (and JSON, if asked for).")
@@ -138,28 +136,6 @@ def parse_value(text: str):
         except ValueError:
             continue
     return text
-
-
-def parameters_of(method: type) -> dict:
-    """Constructor parameters and their defaults: the constructor is the schema."""
-    return {
-        name: parameter.default
-        for name, parameter in inspect.signature(method.__init__).parameters.items()
-        if name != "self"
-    }
-
-
-def build_method(name: str, method: type, given: dict):
-    """An instance with these parameters, checked; one it does not have is an error that names the nearest."""
-    from svmreduce.checks import check_parameters
-
-    known = parameters_of(method)
-    for key in given:
-        if key not in known:
-            raise nearest_name_error(f"parameter of {name}", key, known)
-    made = method(**given)
-    check_parameters(made)
-    return made
 
 
 def print_json(record: dict) -> None:

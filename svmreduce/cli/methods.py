@@ -6,8 +6,8 @@ import inspect
 
 import click
 
-from svmreduce.cli.common import json_option, parameters_of, print_json
-from svmreduce.registry import nearest_name_error
+from svmreduce.cli.common import json_option, print_json
+from svmreduce.registry import nearest_name_error, parameters_of
 
 _EPILOG = """\b
 Examples:

@@ -7,7 +7,6 @@ import sys
 import click
 
 from svmreduce.cli.common import (
-    build_method,
     check_task,
     check_writable,
     compile_off_the_clock,
@@ -21,6 +20,7 @@ from svmreduce.cli.common import (
     rows_options,
     timed_rows,
 )
+from svmreduce.registry import build_method
 
 _EPILOG = """\b
 Examples:

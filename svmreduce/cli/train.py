@@ -7,14 +7,12 @@ import warnings
 import click
 
 from svmreduce.cli.common import (
-    build_method,
     check_task,
     check_writable,
     compile_off_the_clock,
     json_option,
     kernel_options,
     method_options,
-    parameters_of,
     parse_settings,
     print_json,
     print_pairs,
@@ -23,7 +21,7 @@ from svmreduce.cli.common import (
     timed_rows,
 )
 from svmreduce.errors import InputError
-from svmreduce.registry import nearest_name_error
+from svmreduce.registry import build_method, nearest_name_error, parameters_of
 
 _EPILOG = """\b
 Examples:

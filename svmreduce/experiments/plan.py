@@ -1,0 +1,235 @@
+"""From an experiment to the flat list of what has to run: pure, and without running anything.
+
+Two levels: reductions, and the fits that share them. A reduction depends on the rows and the kernel, not on C,
+so all C of a grid share one. Nothing here loads data; files of one's own are only hashed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from dataclasses import asdict, dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from svmreduce.data import catalog, synthetic
+from svmreduce.data.fetching import content_hash
+from svmreduce.errors import InputError
+from svmreduce.experiments.config import Config, MethodPart, SolverConfig
+from svmreduce.reducers import REDUCERS
+from svmreduce.registry import build_method, nearest_name_error, parameters_of
+from svmreduce.solvers import SOLVERS
+
+SHARED = ("kernel", "gamma", "coef0", "degree")  # a reducer works in the kernel space of its solver
+
+
+@dataclass(frozen=True)
+class Task:
+    """One reduction or one fit, as plain values that travel to any worker."""
+
+    kind: str  # "reduction" or "fit"
+    dataset: dict
+    title: str  # of the data set
+    split: dict
+    scaling: str | None
+    fold: int
+    seed: int
+    repeat: int
+    method: str
+    solver: str
+    solver_params: dict
+    reducer: str | None
+    reducer_params: dict
+    point: dict
+    threads: int
+    reduction: str | None = None  # id of the reduction that a fit trains on
+    size_of: str | None = None  # control: id of the reduction whose size this random sample has
+    id: str = field(default="", compare=False)
+
+    def __post_init__(self):
+        about = asdict(self)
+        for label in ("title", "method", "point", "id"):  # names, not what is computed
+            del about[label]
+        if self.kind == "reduction":
+            for of_fit in ("solver", "solver_params", "repeat"):
+                del about[of_fit]
+        text = json.dumps(about, sort_keys=True, default=str)
+        object.__setattr__(self, "id", hashlib.sha256(text.encode()).hexdigest()[:16])
+
+
+@dataclass(frozen=True)
+class Method:
+    """A row of the tables: solver and reducer with their own parameters."""
+
+    label: str
+    solver: str
+    solver_params: dict
+    reducer: str | None = None
+    reducer_params: dict = field(default_factory=dict)
+    control_of: str | None = None
+
+
+def expand(config: Config) -> list[Task]:
+    """Every task in the order in which it should run: the methods of one block stand together, shuffled.
+
+    A block is one data set, fold, seed, repeat and grid point; machine noise then hits its methods alike.
+    """
+    methods = methods_of(config)
+    tasks: dict[str, Task] = {}
+    for dataset in config.datasets:
+        _check_dataset(dataset, methods)
+        source = _plain(dataset) | _contents(dataset)
+        for seed, fold, repeat in product(config.seeds, range(config.split.folds or 1), range(config.repeats)):
+            here = {"dataset": source, "title": dataset.title, "split": _plain(config.split), "seed": seed,
+                    "scaling": config.scaling, "fold": fold, "threads": config.threads}  # fmt: skip
+            for number, point in enumerate(points_of(config)):
+                order = list(methods)
+                random.Random(f"{config.name} {dataset.title} {seed} {fold} {repeat} {number}").shuffle(order)
+                order.sort(key=lambda method: method.control_of is not None)  # needs the size of the other
+                for method in order:
+                    for task in _tasks_of(method, methods, point, here, repeat):
+                        tasks.setdefault(task.id, task)
+    return list(tasks.values())
+
+
+def methods_of(config: Config) -> list[Method]:
+    """The rows of the tables, each checked: unknown names and parameters, impossible pairs."""
+    methods = []
+    for entry in config.solvers:
+        reducers = [entry.reducer] if entry.reducer else (config.reducers or [MethodPart(name="none")])
+        for reducer in reducers:
+            methods += _variants(entry, None if reducer.name == "none" else reducer, config)
+    labels = [method.label for method in methods]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise InputError(f"two methods are called {label!r}: tell them apart by 'as'")
+    if config.baseline is not None and config.baseline not in labels:
+        raise nearest_name_error("baseline", config.baseline, labels)
+    for key in config.grid:
+        if not any(key in parameters_of(SOLVERS.get(method.solver)) for method in methods):
+            known = {name for method in methods for name in parameters_of(SOLVERS.get(method.solver))}
+            raise nearest_name_error("parameter in grid", key, known)
+    for method in methods:  # so that a wrong value is told now
+        for point in points_of(config):
+            _build(method, point, config.threads)
+    return methods + ([_control(method) for method in methods if _wants_control(method)] if config.control else [])
+
+
+def points_of(config: Config) -> list[dict]:
+    return [dict(zip(config.grid, values, strict=True)) for values in product(*config.grid.values())]
+
+
+def _variants(entry: SolverConfig, reducer: MethodPart | None, config: Config) -> list[Method]:
+    """One method for each combination of the values of parameters that are lists."""
+    solver_class = SOLVERS.get(entry.name)
+    if reducer is not None:
+        reducer_class = REDUCERS.get(reducer.name)
+        takes_weights = solver_class.accepts_weights or not parameters_of(reducer_class).get("weighted", True)
+        weighted = reducer_class.gives_weights and reducer.params.get("weighted", True)
+        if weighted and not takes_weights:
+            off = ", or set weighted: false" if "weighted" in parameters_of(reducer_class) else ""
+            raise InputError(
+                f"{entry.name} after {reducer.name}: its rows carry weights, and {entry.name} takes none "
+                f"({solver_class.weights_reason}){off}"
+            )
+    of_solver, of_reducer = _each(entry.params), _each(reducer.params if reducer else {})
+    plain = entry.as_ or (f"{reducer.name} + {entry.name}" if reducer else entry.name)
+    methods = []
+    for own, its in product(of_solver, of_reducer):
+        varied = [(key, own[key]) for key, value in entry.params.items() if isinstance(value, list)]
+        varied += [(key, its[key]) for key, value in its.items() if reducer and isinstance(reducer.params[key], list)]
+        label = " ".join([plain, *(f"{key}={_short(value)}" for key, value in varied)])
+        methods.append(Method(label, entry.name, own, reducer.name if reducer else None, its))
+    return methods
+
+
+def _each(params: dict[str, Any]) -> list[dict]:
+    lists = [value if isinstance(value, list) else [value] for value in params.values()]
+    return [dict(zip(params, values, strict=True)) for values in product(*lists)]
+
+
+def _short(value) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _wants_control(method: Method) -> bool:
+    return method.reducer not in (None, "random")
+
+
+def _control(method: Method) -> Method:
+    """The same solver on a random sample of the size that the reduction kept."""
+    weighted = SOLVERS.get(method.solver).accepts_weights
+    return Method(f"{method.label} (random control)", method.solver, method.solver_params, "random",
+                  {"weighted": weighted}, control_of=method.label)  # fmt: skip
+
+
+def _parameters(method: Method, point: dict, threads: int, seed: int = 0) -> tuple[dict, dict]:
+    """What solver and reducer get at this point; their own parameters win over the grid's."""
+    known = parameters_of(SOLVERS.get(method.solver))
+    common = point | {"threads": threads, "random_state": seed}
+    for_solver = {key: value for key, value in common.items() if key in known} | method.solver_params
+    if method.reducer is None:
+        return for_solver, {}
+    reducer_known = parameters_of(REDUCERS.get(method.reducer))
+    space = {key: for_solver[key] for key in SHARED if key in for_solver}
+    for_reducer = {key: value for key, value in (common | space).items() if key in reducer_known and key != "C"}
+    return for_solver, for_reducer | method.reducer_params
+
+
+def _build(method: Method, point: dict, threads: int) -> None:
+    for_solver, for_reducer = _parameters(method, point, threads)
+    solver_class = SOLVERS.get(method.solver)
+    build_method(method.solver, solver_class, for_solver)
+    kernel = for_solver.get("kernel")
+    if kernel is not None and kernel not in solver_class.kernels:
+        raise nearest_name_error(f"kernel of {method.solver}", kernel, solver_class.kernels)
+    if method.reducer is not None:
+        build_method(method.reducer, REDUCERS.get(method.reducer), for_reducer)
+
+
+def _tasks_of(method: Method, methods: list[Method], point: dict, here: dict, repeat: int):
+    """The fit of a method at a point, after the reductions it needs."""
+    for_solver, for_reducer = _parameters(method, point, here["threads"], here["seed"])
+    common = here | {"solver": method.solver, "solver_params": for_solver, "method": method.label,
+                     "reducer": method.reducer, "reducer_params": for_reducer}  # fmt: skip
+    reduction = None
+    if method.reducer is not None:
+        size_of = None
+        if method.control_of is not None:
+            original = next(other for other in methods if other.label == method.control_of)
+            *_, fit = _tasks_of(original, methods, point, here, repeat)
+            size_of = fit.reduction
+        its_point = {key: value for key, value in point.items() if key in for_reducer}
+        reduction = Task("reduction", point=its_point, repeat=0, size_of=size_of, **common)
+        yield reduction
+    own_point = {key: value for key, value in point.items() if key in for_solver and key not in method.solver_params}
+    yield Task("fit", point=own_point, repeat=repeat, reduction=reduction and reduction.id, **common)
+
+
+def _check_dataset(dataset, methods: list[Method]) -> None:
+    """Unknown names, and a task that a method cannot do, are told before anything runs."""
+    if dataset.generator:
+        synthetic.check_request(dataset.generator, dataset.rows, dataset.params)
+        task = "regression" if dataset.generator in synthetic.REGRESSION else "classification"
+    elif dataset.name:
+        task = catalog.load_card(dataset.name).task
+    else:
+        return  # a file says what it is when it is read
+    for method in methods:
+        if task not in SOLVERS.get(method.solver).tasks:
+            raise InputError(f"{method.solver} cannot do {task}, which {dataset.title} is for")
+
+
+def _contents(dataset) -> dict:
+    """A file that changes is other data under the same name."""
+    paths = [path for path in (dataset.file, dataset.test) if path]
+    for path in paths:
+        if not Path(path).is_file():
+            raise InputError(f"{path}: no such file; check the name in datasets")
+    return {"sha256": [content_hash(Path(path)) for path in paths]} if paths else {}
+
+
+def _plain(part) -> dict:
+    return part.model_dump(exclude_defaults=True, by_alias=True)
