@@ -22,7 +22,9 @@ from svmreduce.strict_json import dumps
 RECORDS = "records.jsonl"
 CONFIG = "config.yaml"
 LOCK = "lock"
-_NEEDED = ("id", "kind", "status", "dataset", "method")  # without these, a line is no record
+_NAMES = ("id", "kind", "status", "dataset", "method")  # text that says what a record is of
+_FACTS = ("task", "fold", "seed", "repeat", "baseline", "solver", "reducer", "solver_params", "reducer_params", "point")
+_FACTS += ("reduction", "seconds", "sizes", "counters", "scores")  # in every record, if only as null
 
 
 class NothingRecorded(InputError):
@@ -91,9 +93,9 @@ def _parsed(line: bytes) -> dict | None:
         record = _DECODER.decode(line.decode().strip())
     except (ValueError, RecursionError):  # also what is no UTF-8
         return None
-    if not isinstance(record, dict) or not all(isinstance(record.get(name), str) for name in _NEEDED):
+    if not isinstance(record, dict) or not all(isinstance(record.get(name), str) for name in _NAMES):
         return None
-    return record
+    return record if all(name in record for name in _FACTS) else None
 
 
 class Store:

@@ -75,7 +75,24 @@ def test_a_last_line_that_only_lacks_its_end_is_a_record(tmp_path):
     assert [entry["fold"] for entry in read(tmp_path).records] == [0, 1]
 
 
-@pytest.mark.parametrize("line", [b"{}", b"[1]", b"12", b"\xff\xfe", b"\x00" * 40, b'{"id": "x"', b"[" * 100000])
+def without(key) -> bytes:
+    return json.dumps({name: value for name, value in record(fold=9).items() if name != key}).encode()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        without("method"),
+        without("seconds"),
+        b"{}",
+        b"[1]",
+        b"12",
+        b"\xff\xfe",
+        b"\x00" * 40,
+        b'{"id": "x"',
+        b"[" * 100000,
+    ],
+)
 def test_a_line_that_is_no_record_is_counted(tmp_path, line):
     file = write(tmp_path, [record()]) / "records.jsonl"
     file.write_bytes(line + b"\n\n" + file.read_bytes())
