@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
+import shutil
+import sys
 import threading
 from pathlib import Path
 from time import perf_counter
@@ -12,6 +12,7 @@ from time import perf_counter
 import click
 
 from svmreduce.errors import InputError
+from svmreduce.strict_json import dumps
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors (and JSON, if asked for).")
@@ -140,17 +141,12 @@ def parse_value(text: str):
 
 def print_json(record: dict) -> None:
     """One line of strict JSON: a number that is not finite becomes null."""
-    click.echo(json.dumps(_strict(record)))
+    click.echo(dumps(record))
 
 
-def _strict(value):
-    if isinstance(value, dict):
-        return {key: _strict(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_strict(entry) for entry in value]
-    if hasattr(value, "item"):  # a numpy number
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def terminal_width() -> int | None:
+    """Columns of the terminal that is written to; None when it is a file or a pipe."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def print_pairs(pairs) -> None:
