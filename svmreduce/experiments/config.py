@@ -15,6 +15,7 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from svmreduce.errors import InputError
+from svmreduce.experiments import tolerances
 from svmreduce.registry import nearest_name_error
 
 SCALES = ("smoke", "small", "full")
@@ -166,9 +167,13 @@ def load(path: str | os.PathLike, *, scale: str | None = None, settings: dict[st
     for key, value in (settings or {}).items():
         _set(content, key, value)
     try:
-        return Config.model_validate(content)
+        config = Config.model_validate(content)
+        tolerances.from_config(config.compare)
     except ValidationError as error:
         raise _explained(path, error) from None
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return config
 
 
 def _find(path: Path) -> Path:
@@ -230,10 +235,9 @@ def _explained(path: Path, error: ValidationError) -> InputError:
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
-        parents, key = first["loc"][:-1], str(first["loc"][-1])
-        return InputError(
-            f"{path}: {'.'.join(map(str, (*parents, '')))}{nearest_name_error('key', key, _keys(parents))}"
-        )
+        parents = first["loc"][:-1]
+        place = "".join(f"{part}: " for part in (".".join(map(str, parents)),) if part)
+        return InputError(f"{path}: {place}{nearest_name_error('key', str(first['loc'][-1]), _keys(parents))}")
     message = first["msg"].removeprefix("Value error, ")
     given = "" if first["type"] == "missing" or isinstance(first["input"], dict | list) else f", got {first['input']!r}"
     return InputError(f"{path}: {where + ': ' if where else ''}{message}{given}")

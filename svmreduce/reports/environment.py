@@ -11,11 +11,12 @@ def environment_facts(records: Records) -> dict:
     """The same facts as :func:`environment_lines`, for programs."""
     found = records.records
     places = [record.get("environment") or {} for record in found]
+    latest = max((record.get("run", "") for record in found), default="")  # the run that the folder was last used for
     started = sorted(record["started"] for record in found if record.get("started"))
     return {
         "records": len(found),
         "statuses": dict(Counter(record["status"] for record in found).most_common()),
-        "cached": sum(bool(record.get("cached")) for record in found),
+        "cached": sum(record.get("run", "") < latest for record in found),
         "unreadable_lines": records.unreadable,
         "hosts": _hosts(places),
         "threads": _counted(place.get("threads") for place in places),
@@ -31,7 +32,7 @@ def environment_lines(records: Records) -> list[str]:
     """The footer of a report. What differs between records is told with its number of records."""
     facts = environment_facts(records)
     statuses = ", ".join(f"{count} {status}" for status, count in facts["statuses"].items())
-    lines = [f"Records: {facts['records']} ({statuses}), {facts['cached']} of them cached"]
+    lines = [f"Records: {facts['records']} ({statuses}), {facts['cached']} of them from earlier runs"]
     if facts["unreadable_lines"]:
         lines.append(f"Unreadable lines passed over: {facts['unreadable_lines']}, in {records.path}")
     for host, known in facts["hosts"].items():

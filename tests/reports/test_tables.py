@@ -5,8 +5,8 @@ import io
 import re
 
 import pytest
-
 from svmreduce.experiments.metrics import METRICS, summarise
+
 from svmreduce.experiments.store import Records
 from svmreduce.reports.cells import natural_key
 from svmreduce.reports.render import (
@@ -145,10 +145,11 @@ def test_where_it_was_measured():
     made[0]["environment"] |= {"host": "other", "load": 1.75, "code": "beef", "threads": 2}
     made[1]["environment"] |= {"load": 0.25, "versions": {"numpy": "2.1", "numba": "0.60"}}
     made[2]["started"] = "2026-02-01T00:00:00Z"
-    made[3]["cached"] = True
+    for number, record in enumerate(made):
+        record["run"] = "2026-01-01" if number == 3 else "2026-01-02"
     lines = environment_table(as_run(made, unreadable=2)).notes
     assert lines == [
-        "Records: 10 (10 ok), 1 of them cached",
+        "Records: 10 (10 ok), 1 of them from earlier runs",
         "Unreadable lines passed over: 2, in a/records.jsonl",
         "Host other: A CPU, load 1.75 to 1.75, 1 records",
         "Host box: A CPU, load 0.25 to 0.50, 9 records",

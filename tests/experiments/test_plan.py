@@ -1,0 +1,66 @@
+"""The plan: how many tasks, which share a reduction, in which order."""
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from svmreduce.experiments.config import Config
+from svmreduce.experiments.plan import expand, methods_of
+
+BOARD = {"generator": "checkerboard", "rows": 50, "test_rows": 20}
+
+
+def plan(**changes):
+    return expand(Config.model_validate({"name": "try", "datasets": [BOARD], "solvers": ["smo"]} | changes))
+
+
+def test_lists_multiply_and_the_grid_is_shared():
+    tasks = plan(solvers=["smo", {"name": "libsvm", "tol": [0.1, 0.01]}], grid={"C": [1, 2], "gamma": [1, 2, 3]},
+                 seeds=[0, 1], repeats=2, split={"folds": 3})  # fmt: skip
+    assert Counter(task.method for task in tasks) == dict.fromkeys(["smo", "libsvm tol=0.1", "libsvm tol=0.01"], 72)
+    assert len({task.id for task in tasks}) == len(tasks)
+
+
+def test_reducers_stand_before_each_solver_that_names_none_of_its_own():
+    config = {"reducers": ["none", {"name": "derive_rs", "epsilon": [0.1, 0.01]}], "control": False,
+              "solvers": ["smo", {"name": "libsvm", "reducer": {"name": "random", "weighted": False}}]}  # fmt: skip
+    labels = [method.label for method in methods_of(Config.model_validate(
+        {"name": "try", "datasets": [BOARD]} | config))]  # fmt: skip
+    assert labels == ["smo", "derive_rs + smo epsilon=0.1", "derive_rs + smo epsilon=0.01", "random + libsvm"]
+
+
+def test_one_reduction_per_fold_seed_and_kernel_for_all_C_and_repeats():
+    aesvm = {"name": "smo", "reducer": "derive_rs"}
+    tasks = plan(solvers=[aesvm], grid={"C": [1, 2, 4], "gamma": [1, 2]}, seeds=[0, 1], repeats=3,
+                 split={"folds": 2}, control=False)  # fmt: skip
+    kinds = Counter(task.kind for task in tasks)
+    assert kinds == {"reduction": 2 * 2 * 2, "fit": 3 * 2 * 2 * 3 * 2}
+    for fit in (task for task in tasks if task.kind == "fit"):
+        reduction = next(task for task in tasks if task.id == fit.reduction)
+        assert (reduction.fold, reduction.seed) == (fit.fold, fit.seed)
+        assert reduction.reducer_params["gamma"] == fit.solver_params["gamma"]
+
+
+def test_a_method_that_does_not_take_a_grid_parameter_runs_once_for_all_its_values():
+    tasks = plan(solvers=["smo", "liblinear"], grid={"C": [1, 2], "gamma": [1, 2, 3]})
+    assert Counter(task.method for task in tasks) == {"smo": 6, "liblinear": 2}
+
+
+@given(st.integers(0, 10**6), st.integers(1, 4))
+def test_the_methods_of_a_block_stand_together_and_needs_come_first(seed, methods):
+    solvers = [{"name": "smo", "as": f"m{k}", "tol": 0.1**k, "reducer": "derive_rs"} for k in range(methods)]
+    tasks = plan(solvers=solvers, grid={"C": [1, 2]}, seeds=[seed])
+    place = {task.id: number for number, task in enumerate(tasks)}
+    for task in tasks:
+        assert all(place[need] < place[task.id] for need in (task.reduction, task.size_of) if need)
+    points = [task.point["C"] for task in tasks if task.kind == "fit"]
+    assert points == sorted(points)
+
+
+def test_the_order_of_methods_differs_between_blocks():
+    tasks = plan(
+        solvers=[{"name": "smo", "as": f"m{k}", "tol": 0.1**k} for k in range(4)], grid={"C": list(range(1, 9))}
+    )
+    orders = {tuple(task.method for task in tasks if task.point["C"] == C) for C in range(1, 9)}
+    assert len(orders) > 1
