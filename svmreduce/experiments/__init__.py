@@ -1,0 +1,1 @@
+"""Experiments: from a config to records, and from records to figures. Nothing here knows of tables or pages."""
