@@ -5,13 +5,14 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint bench regression clean
 
 help:
 	@echo "make demo    install into $(VENV) and run a small real experiment"
 	@echo "make test    style checks and all tests"
 	@echo "make lint    style checks only"
 	@echo "make bench   compare the engine with LIBSVM and its peers (long)"
+	@echo "make regression   run configs/smoke.yaml and compare it with results/baseline/"
 	@echo "make clean   remove $(VENV) and everything generated"
 	@echo "Another Python: make demo PYTHON=python3.12"
 
@@ -30,6 +31,11 @@ lint: $(VENV)/.dev
 
 bench: $(VENV)/.bench
 	@$(BIN)/python -m tests.bench
+
+# Counters and accuracies must be those of the baseline; times are only compared as ratios inside one run.
+regression: $(VENV)/.demo
+	@$(BIN)/svmreduce run configs/smoke.yaml -o results/runs/regression --rerun all --quiet
+	@$(BIN)/svmreduce compare results/baseline/smoke.jsonl results/runs/regression
 
 clean:
 	@rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis *.egg-info

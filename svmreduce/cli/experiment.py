@@ -27,8 +27,9 @@ def config_options(command):
 
 
 def load_config(path, scale, settings, timeout, memory):
-    """The experiment with what was typed laid over it."""
+    """The experiment with what was typed laid over it, and its tasks."""
     from svmreduce.experiments import config
+    from svmreduce.experiments.plan import expand
 
     sys.path.insert(0, "")  # methods of one's own, module:Class, may lie in the current folder
     typed = _parsed(settings)
@@ -36,7 +37,11 @@ def load_config(path, scale, settings, timeout, memory):
         typed["limits.seconds"] = timeout
     if memory is not None:
         typed["limits.memory_mb"] = memory
-    return config.load(path, scale=scale, settings=typed)
+    experiment = config.load(path, scale=scale, settings=typed)
+    try:
+        return experiment, expand(experiment)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
 
 
 def _parsed(settings) -> dict:

@@ -24,10 +24,10 @@ def plan(config, out, scale, settings, timeout, memory, as_json):
     from svmreduce.experiments.estimate import estimate
     from svmreduce.experiments.runner import agenda
 
-    experiment = load_config(config, scale, settings, timeout, memory)
+    experiment, tasks = load_config(config, scale, settings, timeout, memory)
     folder = run_folder(experiment, out)
     earlier = open_records(folder)
-    todo = agenda(experiment, earlier, folder)
+    todo = agenda(experiment, tasks, earlier, folder)
     seconds, measured = estimate(todo, earlier)
     rows = _rows(todo)
     fits = sum(task.kind == "fit" for task in todo.tasks)

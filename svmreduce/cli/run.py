@@ -43,10 +43,10 @@ def run(config, out, scale, settings, timeout, memory, jobs, engine, scheduler, 
 
     if scheduler and engine != "dask":
         raise click.UsageError("--scheduler belongs to --engine dask")
-    experiment = load_config(config, scale, settings, timeout, memory)
+    experiment, tasks = load_config(config, scale, settings, timeout, memory)
     folder = run_folder(experiment, out)
     with Store(folder) as store:
-        plan = agenda(experiment, open_records(folder), folder, engine=engine, rerun=rerun or "")
+        plan = agenda(experiment, tasks, open_records(folder), folder, engine=engine, rerun=rerun or "")
         _write_config(folder, experiment)
         progress = _Progress(plan, quiet or as_json)
         try:

@@ -196,12 +196,12 @@ def _tasks_of(method: Method, methods: list[Method], point: dict, here: dict, re
                      "reducer": method.reducer, "reducer_params": for_reducer}  # fmt: skip
     reduction = None
     if method.reducer is not None:
-        size_of = None
-        if method.control_of is not None:
-            original = next(other for other in methods if other.label == method.control_of)
-            *_, fit = _tasks_of(original, methods, point, here, repeat)
-            size_of = fit.reduction
         its_point = {key: value for key, value in point.items() if key in for_reducer}
+        size_of = None
+        if method.control_of is not None:  # one sample for each reduction that it is the control of
+            original = next(other for other in methods if other.label == method.control_of)
+            model = next(iter(_tasks_of(original, methods, point, here, repeat)))
+            its_point, size_of = model.point, model.id
         reduction = Task("reduction", point=its_point, repeat=0, size_of=size_of, **common)
         yield reduction
     own_point = {key: value for key, value in point.items() if key in for_solver and key not in method.solver_params}

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from svmreduce.experiments import environment
 from svmreduce.experiments.config import Config
-from svmreduce.experiments.plan import Task, expand
+from svmreduce.experiments.plan import Task
 from svmreduce.experiments.store import Records, Store
 
 FINISHED = ("ok", "not_converged")  # has times and scores
@@ -35,14 +35,22 @@ class Agenda:
         return [task for task in self.tasks if task.id not in self.known]
 
 
-def agenda(config: Config, earlier: Records | None, folder: Path, *, engine: str = "local", rerun: str = "") -> Agenda:
+def agenda(
+    config: Config,
+    tasks: list[Task],
+    earlier: Records | None,
+    folder: Path,
+    *,
+    engine: str = "local",
+    rerun: str = "",
+) -> Agenda:
     """The plan, less what earlier records answer.
 
     Parameters
     ----------
     rerun : "" keeps failed rows as they are, "failed" makes them again, "all" makes everything again
     """
-    plan = Agenda(config, expand(config))
+    plan = Agenda(config, tasks)
     if rerun == "all" or earlier is None:
         return plan
     here = environment.describe()

@@ -14,6 +14,7 @@ import yaml
 from svmreduce.experiments import runner, store
 from svmreduce.experiments.config import load
 from svmreduce.experiments.engines import open_engine
+from svmreduce.experiments.plan import expand
 
 BOARD = {"generator": "checkerboard", "rows": 120, "test_rows": 100, "as": "board"}
 
@@ -29,7 +30,7 @@ def write(tmp_path, **content):
 def run(config, folder, *, jobs=1, rerun="", engine="local"):
     """The records of the whole plan, and how many of them were made now."""
     earlier = store.read(folder) if (folder / store.RECORDS).exists() else None
-    plan = runner.agenda(config, earlier, folder, engine=engine, rerun=rerun)
+    plan = runner.agenda(config, expand(config), earlier, folder, engine=engine, rerun=rerun)
     with store.Store(folder) as writer, open_engine(engine, jobs=jobs, threads=1) as workers:
         return runner.execute(plan, writer, workers), len(plan.todo)
 
@@ -63,7 +64,7 @@ def test_each_fault_is_a_row_with_its_reason_and_the_others_survive(tmp_path, me
     assert {record["id"] for record in store.read(folder).records} == {record["id"] for record in records}
     # failed rows are kept as they are, unless asked for; then only they are made again
     assert run(config, folder)[1] == 0
-    again = runner.agenda(config, store.read(folder), folder, rerun="failed")
+    again = runner.agenda(config, expand(config), store.read(folder), folder, rerun="failed")
     assert Counter(task.method for task in again.todo) == dict.fromkeys(methods, 1)
 
 
@@ -173,7 +174,7 @@ def test_other_code_or_another_machine_means_run_again(tmp_path, monkeypatch):
     there = runner.environment.describe()
     for change in ({"code": "other"}, {"host": "elsewhere"}, {"versions": {}}):
         monkeypatch.setattr(runner.environment, "describe", lambda change=change: there | change)
-        plan = runner.agenda(config, store.read(tmp_path / "run"), tmp_path / "run")
+        plan = runner.agenda(config, expand(config), store.read(tmp_path / "run"), tmp_path / "run")
         assert len(plan.todo) == 3, change
 
 
@@ -182,7 +183,7 @@ def test_dask_gives_the_same_figures_and_survives_a_lost_worker(tmp_path):
     aesvm = {"name": "smo", "as": "AESVM", "reducer": {"name": "derive_rs", "epsilon": 0.1}}
     config = load(write(tmp_path, solvers=["smo", "libsvm", aesvm], control=True, grid={"C": [1, 4, 16, 64]}))
     here, _ = run(config, tmp_path / "local", jobs=2)
-    plan = runner.agenda(config, None, tmp_path / "dask", engine="dask")
+    plan = runner.agenda(config, expand(config), None, tmp_path / "dask", engine="dask")
     killed = []
 
     def kill_one_worker(record):

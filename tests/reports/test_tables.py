@@ -5,8 +5,8 @@ import io
 import re
 
 import pytest
-from svmreduce.experiments.metrics import METRICS, summarise
 
+from svmreduce.experiments.metrics import METRICS, summarise
 from svmreduce.experiments.store import Records
 from svmreduce.reports.cells import natural_key
 from svmreduce.reports.render import (
@@ -145,8 +145,8 @@ def test_where_it_was_measured():
     made[0]["environment"] |= {"host": "other", "load": 1.75, "code": "beef", "threads": 2}
     made[1]["environment"] |= {"load": 0.25, "versions": {"numpy": "2.1", "numba": "0.60"}}
     made[2]["started"] = "2026-02-01T00:00:00Z"
-    for number, record in enumerate(made):
-        record["run"] = "2026-01-01" if number == 3 else "2026-01-02"
+    for number, entry in enumerate(made):
+        entry["run"] = "2026-01-01" if number == 3 else "2026-01-02"
     lines = environment_table(as_run(made, unreadable=2)).notes
     assert lines == [
         "Records: 10 (10 ok), 1 of them from earlier runs",
