@@ -38,7 +38,7 @@ def run(config, out, scale, settings, timeout, memory, jobs, engine, scheduler, 
     a kill loses only the fits in flight: the same command goes on from there.
     """
     from svmreduce.experiments.engines import open_engine
-    from svmreduce.experiments.runner import FINISHED, agenda, execute
+    from svmreduce.experiments.runner import FAILED, agenda, execute
     from svmreduce.experiments.store import Store
 
     if scheduler and engine != "dask":
@@ -57,11 +57,11 @@ def run(config, out, scale, settings, timeout, memory, jobs, engine, scheduler, 
                        "The same command goes on from there.", err=True)  # fmt: skip
             sys.exit(130)
     statuses = Counter(record["status"] for record in records)
-    failed = sum(count for status, count in statuses.items() if status not in FINISHED)
+    failed = sum(statuses[status] for status in FAILED)
     if as_json:
         print_json({"folder": str(folder), "records": len(records), "reused": len(plan.known), "statuses": statuses})
     elif not quiet:
-        _summary(folder, records, plan, failed)
+        _summary(folder, records, plan, failed, statuses["skipped"])
     sys.exit(EXIT_FAILED if failed else 0)
 
 
@@ -73,10 +73,12 @@ def _write_config(folder: Path, experiment) -> None:
     (folder / "config.yaml").write_text(text, encoding="utf-8")
 
 
-def _summary(folder, records, plan, failed) -> None:
+def _summary(folder, records, plan, failed, skipped) -> None:
     if plan.known:
         first = min(record["started"] for record in plan.known.values())
         click.echo(f"reused {len(plan.known)} of {len(records)} records, the first made at {first}", err=True)
+    if skipped:
+        click.echo(f"{skipped} of {len(records)} skipped; the report says why", err=True)
     if failed:
         click.echo(f"{failed} of {len(records)} failed; --rerun failed makes them again", err=True)
     click.echo(f"{len(records)} records in {folder}: svmreduce report {folder}")

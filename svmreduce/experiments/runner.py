@@ -19,6 +19,7 @@ from svmreduce.experiments.plan import Task
 from svmreduce.experiments.store import Records, Store
 
 FINISHED = ("ok", "not_converged")  # has times and scores
+FAILED = ("timeout", "memory", "crash", "error")  # a skipped row has its reason elsewhere: no data, no reduction
 _EMPTY = {"seconds": {}, "cpu_seconds": {}, "sizes": {}, "counters": {}, "scores": {}, "memory_mb": None, "log": ""}
 
 

@@ -21,7 +21,7 @@ import numpy as np
 import psutil
 from sklearn.metrics import roc_auc_score
 
-from svmreduce.errors import InputError
+from svmreduce.errors import DataMissing, InputError
 from svmreduce.experiments import environment
 from svmreduce.experiments.rows import training_and_test
 from svmreduce.kernels import resolve_gamma
@@ -180,7 +180,7 @@ def main() -> None:
         try:
             facts = run_task(**message, on_start=lambda: answer({"event": "started"}))
         except InputError as error:
-            facts = {"status": "error", "reason": str(error)}
+            facts = {"status": "skipped" if isinstance(error, DataMissing) else "error", "reason": str(error)}
         except MemoryError as error:
             facts = {"status": "memory", "reason": f"out of memory: {error}"}
         except Exception as error:
