@@ -26,6 +26,7 @@ class BaseReducer(BaseEstimator):
 
     tasks: ClassVar[tuple[str, ...]] = ("classification",)
     gives_weights: ClassVar[bool] = True
+    _toy_settings: ClassVar[dict] = {}  # of warm_up
 
     def _reduce(self, X, y) -> tuple[np.ndarray, np.ndarray, dict]:
         """Subclass: the rows to keep, the weight of each, and counters worth recording."""
@@ -36,7 +37,7 @@ class BaseReducer(BaseEstimator):
         """Compile what a reduction needs on a toy problem, off the clock."""
         X = np.random.default_rng(0).random((64, 2))
         for rows in (X, sparse.csr_matrix(X)):
-            cls().fit_reduce(rows, np.arange(64) % 2)
+            cls(**cls._toy_settings).fit_reduce(rows, np.arange(64) % 2)
 
     def fit_reduce(self, X, y) -> Reduction:
         """Choose rows of (X, y); ``seconds_`` says how long it took.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from time import perf_counter
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils.extmath import row_norms
@@ -50,6 +51,8 @@ class DeriveRS(BaseReducer):
     verbose : bool, default=False
         Show a progress bar over cells.
     """
+
+    _toy_settings: ClassVar[dict] = {"P": 30, "V": 10}  # both levels cut something
 
     def __init__(
         self,

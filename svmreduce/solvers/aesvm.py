@@ -36,6 +36,8 @@ class AESVC(SMO):
     random_state : int, RandomState or None, default=0
     """
 
+    _toy_settings = ({"P": 1000, "V": 500}, {"P": 1000, "V": 500, "tol": 1e-5})  # both levels cut something
+
     def __init__(
         self,
         C=1.0,
