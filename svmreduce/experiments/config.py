@@ -43,6 +43,20 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
+class SplitConfig(_Strict):
+    """Where test rows come from: with the data, ``folds``, or a ``holdout`` share."""
+
+    folds: int | None = Field(None, ge=2)
+    shuffle: bool = True  # false cuts folds in file order
+    holdout: float | None = Field(None, gt=0, lt=1)
+
+    @model_validator(mode="after")
+    def _one_way(self):
+        if self.folds and self.holdout:
+            raise ValueError("'folds' and 'holdout' exclude each other")
+        return self
+
+
 class DatasetConfig(_Strict):
     """One data set: a name of the catalogue, a generator, or a file of one's own."""
 
@@ -54,6 +68,7 @@ class DatasetConfig(_Strict):
     test_rows: int | None = Field(None, ge=1)
     params: dict[str, Any] = {}  # of the generator
     label: str | int | None = None  # column of a table
+    split: SplitConfig | None = None  # where it differs from the experiment's
     as_: str | None = Field(None, alias="as")  # what tables call it
 
     @model_validator(mode="after")
@@ -75,20 +90,6 @@ class DatasetConfig(_Strict):
         if self.file:
             return Path(self.file).name
         return f"{self.generator}:{self.rows}" if self.generator else self.name
-
-
-class SplitConfig(_Strict):
-    """Where test rows come from: with the data, ``folds``, or a ``holdout`` share."""
-
-    folds: int | None = Field(None, ge=2)
-    shuffle: bool = True  # false cuts folds in file order
-    holdout: float | None = Field(None, gt=0, lt=1)
-
-    @model_validator(mode="after")
-    def _one_way(self):
-        if self.folds and self.holdout:
-            raise ValueError("'folds' and 'holdout' exclude each other")
-        return self
 
 
 class MethodPart(BaseModel):

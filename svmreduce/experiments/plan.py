@@ -77,12 +77,14 @@ def expand(config: Config) -> list[Task]:
     A block is one data set, fold, seed, repeat and grid point; machine noise then hits its methods alike.
     """
     methods = methods_of(config)
+    _tell_apart("data sets", [dataset.title for dataset in config.datasets])
     tasks: dict[str, Task] = {}
     for dataset in config.datasets:
         _check_dataset(dataset, methods)
-        source = _plain(dataset) | _contents(dataset)
-        for seed, fold, repeat in product(config.seeds, range(config.split.folds or 1), range(config.repeats)):
-            here = {"dataset": source, "title": dataset.title, "split": _plain(config.split), "seed": seed,
+        source = _plain(dataset, but={"split", "as_"}) | _contents(dataset)
+        split = dataset.split or config.split
+        for seed, fold, repeat in product(config.seeds, range(split.folds or 1), range(config.repeats)):
+            here = {"dataset": source, "title": dataset.title, "split": _plain(split), "seed": seed,
                     "scaling": config.scaling, "fold": fold, "threads": config.threads}  # fmt: skip
             for number, point in enumerate(points_of(config)):
                 order = list(methods)
@@ -102,9 +104,7 @@ def methods_of(config: Config) -> list[Method]:
         for reducer in reducers:
             methods += _variants(entry, None if reducer.name == "none" else reducer, config)
     labels = [method.label for method in methods]
-    for label in labels:
-        if labels.count(label) > 1:
-            raise InputError(f"two methods are called {label!r}: tell them apart by 'as'")
+    _tell_apart("methods", labels)
     if config.baseline is not None and config.baseline not in labels:
         raise nearest_name_error("baseline", config.baseline, labels)
     for key in config.grid:
@@ -115,6 +115,12 @@ def methods_of(config: Config) -> list[Method]:
         for point in points_of(config):
             _build(method, point, config.threads)
     return methods + ([_control(method) for method in methods if _wants_control(method)] if config.control else [])
+
+
+def _tell_apart(what: str, labels: list[str]) -> None:
+    for label in labels:
+        if labels.count(label) > 1:
+            raise InputError(f"two {what} are called {label!r}: tell them apart by 'as'")
 
 
 def points_of(config: Config) -> list[dict]:
@@ -231,5 +237,5 @@ def _contents(dataset) -> dict:
     return {"sha256": [content_hash(Path(path)) for path in paths]} if paths else {}
 
 
-def _plain(part) -> dict:
-    return part.model_dump(exclude_defaults=True, by_alias=True)
+def _plain(part, but: set[str] | None = None) -> dict:
+    return part.model_dump(exclude_defaults=True, exclude=but)

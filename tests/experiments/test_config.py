@@ -55,6 +55,7 @@ def test_mistakes_are_told_with_file_and_key(tmp_path, changes, said):
         ({"solvers": ["libsvm"], "reducers": ["derive_rs"]}, "libsvm after derive_rs: its rows carry weights"),
         ({"solvers": ["libsvm"], "reducers": ["random"]}, "or set weighted: false"),
         ({"solvers": ["smo", "smo"]}, "two methods are called 'smo': tell them apart by 'as'"),
+        ({"datasets": ["iris", "iris"]}, "two data sets are called 'iris': tell them apart by 'as'"),
         ({"baseline": "libsvm"}, "unknown baseline 'libsvm': known are smo"),
         ({"grid": {"gama": [1]}}, "unknown parameter in grid 'gama': did you mean 'gamma'?"),
         ({"grid": {"C": [1, 0]}}, "C must be a positive number, got 0"),

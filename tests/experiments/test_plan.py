@@ -64,3 +64,9 @@ def test_the_order_of_methods_differs_between_blocks():
     )
     orders = {tuple(task.method for task in tasks if task.point["C"] == C) for C in range(1, 9)}
     assert len(orders) > 1
+
+
+def test_a_data_set_may_have_a_split_of_its_own():
+    tasks = plan(datasets=[BOARD | {"as": "a"}, BOARD | {"as": "b", "split": {"folds": 4}}], split={"holdout": 0.5})
+    assert Counter(task.title for task in tasks) == {"a": 1, "b": 4}
+    assert {task.title: task.split for task in tasks} == {"a": {"holdout": 0.5}, "b": {"folds": 4}}
