@@ -32,7 +32,7 @@ Examples:
 @click.option("-o", "--output", metavar="FILE", help="Write to this file instead of printing.")
 @click.option(
     "--by",
-    type=click.Choice(["summary", "fits"]),
+    type=click.Choice(["summary", "fits", "reductions"]),
     default="summary",
     show_default=True,
     help="One row per data set and method, or one per fit.",

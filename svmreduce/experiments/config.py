@@ -137,6 +137,7 @@ class Config(_Strict):
     grid: Grid = {}
     baseline: str | None = None
     control: bool = True  # beside each reduction, a random sample of equal size
+    fits: bool = True  # false makes the reductions only
     seeds: list[Annotated[int, Field(ge=0, lt=2**32)]] = Field([0], min_length=1)
     repeats: int = Field(1, ge=1)
     threads: int = Field(1, ge=1)

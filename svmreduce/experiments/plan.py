@@ -92,7 +92,8 @@ def expand(config: Config) -> list[Task]:
                 order.sort(key=lambda method: method.control_of is not None)  # needs the size of the other
                 for method in order:
                     for task in _tasks_of(method, methods, point, here, repeat):
-                        tasks.setdefault(task.id, task)
+                        if config.fits or task.kind == "reduction":
+                            tasks.setdefault(task.id, task)
     return list(tasks.values())
 
 
@@ -114,7 +115,11 @@ def methods_of(config: Config) -> list[Method]:
     for method in methods:  # so that a wrong value is told now
         for point in points_of(config):
             _build(method, point, config.threads)
-    return methods + ([_control(method) for method in methods if _wants_control(method)] if config.control else [])
+    if not (config.fits or any(method.reducer for method in methods)):
+        raise InputError("fits: false makes reductions only, and there is no reducer")
+    return methods + (
+        [_control(method) for method in methods if _wants_control(method)] if config.control and config.fits else []
+    )
 
 
 def _tell_apart(what: str, labels: list[str]) -> None:

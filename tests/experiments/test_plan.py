@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svmreduce.experiments.config import Config
@@ -47,6 +47,7 @@ def test_a_method_that_does_not_take_a_grid_parameter_runs_once_for_all_its_valu
     assert Counter(task.method for task in tasks) == {"smo": 6, "liblinear": 2}
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 4))
 def test_the_methods_of_a_block_stand_together_and_needs_come_first(seed, methods):
     solvers = [{"name": "smo", "as": f"m{k}", "tol": 0.1**k, "reducer": "derive_rs"} for k in range(methods)]
@@ -70,3 +71,12 @@ def test_a_data_set_may_have_a_split_of_its_own():
     tasks = plan(datasets=[BOARD | {"as": "a"}, BOARD | {"as": "b", "split": {"folds": 4}}], split={"holdout": 0.5})
     assert Counter(task.title for task in tasks) == {"a": 1, "b": 4}
     assert {task.title: task.split for task in tasks} == {"a": {"holdout": 0.5}, "b": {"folds": 4}}
+
+
+def test_an_experiment_may_consist_of_reductions_only():
+    tasks = plan(solvers=["smo", {"name": "smo", "as": "AESVM", "reducer": {"name": "derive_rs", "V": [10, 20]}}],
+                 grid={"gamma": [1, 2]}, fits=False)  # fmt: skip
+    assert Counter((task.kind, task.method) for task in tasks) == {
+        ("reduction", "AESVM V=10"): 2,
+        ("reduction", "AESVM V=20"): 2,
+    }
