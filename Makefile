@@ -37,7 +37,8 @@ bench: $(VENV)/.bench
 
 # Counters and accuracies must be those of the baseline; times are only compared as ratios inside one run.
 regression: $(VENV)/.demo
-	@$(BIN)/svmreduce run configs/smoke.yaml -o results/runs/regression --rerun all --quiet
+	@rm -rf results/runs/regression
+	@$(BIN)/svmreduce run configs/smoke.yaml -o results/runs/regression --quiet
 	@$(BIN)/svmreduce compare results/baseline/smoke.jsonl results/runs/regression
 
 # One experiment after the other, each resumed where an earlier run stopped; a failed row does not stop the next.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from pathlib import Path
 
 import click
 
@@ -47,7 +46,8 @@ def run(config, out, scale, settings, timeout, memory, jobs, engine, scheduler, 
     folder = run_folder(experiment, out)
     with Store(folder) as store:
         plan = agenda(experiment, tasks, open_records(folder), folder, engine=engine, rerun=rerun or "")
-        _write_config(folder, experiment)
+        store.write_plan(plan.as_dict())
+        store.write_config(_as_yaml(experiment))
         progress = _Progress(plan, quiet or as_json)
         try:
             with open_engine(engine, jobs=jobs, threads=experiment.threads, scheduler=scheduler) as workers, progress:
@@ -65,12 +65,11 @@ def run(config, out, scale, settings, timeout, memory, jobs, engine, scheduler, 
     sys.exit(EXIT_FAILED if failed else 0)
 
 
-def _write_config(folder: Path, experiment) -> None:
+def _as_yaml(experiment) -> str:
     import yaml
 
     content = experiment.model_dump(by_alias=True, exclude_defaults=True, mode="json")
-    text = yaml.safe_dump({"name": experiment.name, "scale": experiment.scale, **content}, sort_keys=False)
-    (folder / "config.yaml").write_text(text, encoding="utf-8")
+    return yaml.safe_dump({"name": experiment.name, "scale": experiment.scale, **content}, sort_keys=False)
 
 
 def _summary(folder, records, plan, failed, skipped) -> None:

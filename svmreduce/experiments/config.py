@@ -54,6 +54,8 @@ class SplitConfig(_Strict):
     def _one_way(self):
         if self.folds and self.holdout:
             raise ValueError("'folds' and 'holdout' exclude each other")
+        if not (self.shuffle or self.folds):
+            raise ValueError("'shuffle: false' belongs to 'folds'")
         return self
 
 
@@ -167,6 +169,8 @@ def load(path: str | os.PathLike, *, scale: str | None = None, settings: dict[st
         raise nearest_name_error("scale", str(scale), SCALES)
     content = _merged(content, scales.get(scale) or {}) | {"scale": scale}
     for key, value in (settings or {}).items():
+        if key == "scale":
+            raise InputError("--set scale=… would only rename the run; use --scale")
         _set(content, key, value)
     try:
         config = Config.model_validate(content)
@@ -176,6 +180,19 @@ def load(path: str | os.PathLike, *, scale: str | None = None, settings: dict[st
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     return config
+
+
+class _OneValuePerKey(yaml.SafeLoader):
+    """YAML lets the last of two equal keys win; in an experiment that is a mistake."""
+
+    def construct_mapping(self, node, deep=False):
+        seen = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                line = key.start_mark.line + 1
+                raise yaml.YAMLError(f"line {line}: the key {key.value!r} stands twice in one mapping")
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
 
 
 def _find(path: Path) -> Path:
@@ -190,7 +207,7 @@ def _read(path: Path, seen: tuple[Path, ...]) -> dict:
     if path.resolve() in seen:
         raise InputError(f"{path}: extends: goes round in a circle")
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = yaml.load(path.read_text(encoding="utf-8"), _OneValuePerKey)
     except yaml.YAMLError as error:
         raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
     except UnicodeDecodeError:
@@ -229,7 +246,10 @@ def _check_scales(path: Path, scales: Any) -> None:
 def _set(content: dict, dotted: str, value: Any) -> None:
     *parents, last = dotted.split(".")
     for parent in parents:
-        content[parent] = content = dict(content.get(parent) or {})
+        below = content.get(parent) or {}
+        if not isinstance(below, dict):
+            raise InputError(f"--set {dotted}: {parent} is no mapping; set it as a whole: {parent}=[…]")
+        content[parent] = content = dict(below)
     content[last] = value
 
 

@@ -26,7 +26,7 @@ class BaseReducer(BaseEstimator):
 
     tasks: ClassVar[tuple[str, ...]] = ("classification",)
     gives_weights: ClassVar[bool] = True
-    _toy_settings: ClassVar[dict] = {}  # of warm_up
+    _toy_settings: ClassVar[tuple[dict, ...]] = ({},)  # of warm_up
 
     def _reduce(self, X, y) -> tuple[np.ndarray, np.ndarray, dict]:
         """Subclass: the rows to keep, the weight of each, and counters worth recording."""
@@ -37,7 +37,8 @@ class BaseReducer(BaseEstimator):
         """Compile what a reduction needs on a toy problem, off the clock."""
         X = np.random.default_rng(0).random((64, 2))
         for rows in (X, sparse.csr_matrix(X)):
-            cls(**cls._toy_settings).fit_reduce(rows, np.arange(64) % 2)
+            for settings in cls._toy_settings:
+                cls(**settings).fit_reduce(rows, np.arange(64) % 2)
 
     def fit_reduce(self, X, y) -> Reduction:
         """Choose rows of (X, y); ``seconds_`` says how long it took.

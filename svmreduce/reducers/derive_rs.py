@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import threading
 from time import perf_counter
-from typing import ClassVar
 
 import numpy as np
 from sklearn.utils.extmath import row_norms
@@ -52,7 +51,8 @@ class DeriveRS(BaseReducer):
         Show a progress bar over cells.
     """
 
-    _toy_settings: ClassVar[dict] = {"P": 30, "V": 10}  # both levels cut something
+    # both levels cut something; kernel values in float32 and in double
+    _toy_settings = ({"P": 30, "V": 10}, {"P": 30, "V": 10, "epsilon": 1e-6})
 
     def __init__(
         self,

@@ -36,7 +36,7 @@ class AESVC(SMO):
     random_state : int, RandomState or None, default=0
     """
 
-    _toy_settings = ({"P": 1000, "V": 500}, {"P": 1000, "V": 500, "tol": 1e-5})  # both levels cut something
+    _toy_settings = ({"P": 1000, "V": 500}, {"P": 1000, "V": 500, "tol": 1e-5, "epsilon": 1e-6})  # see DeriveRS
 
     def __init__(
         self,

@@ -5,6 +5,7 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from svmreduce.experiments import plan as plan_module
 from svmreduce.experiments.config import Config
 from svmreduce.experiments.plan import expand, methods_of
 
@@ -52,7 +53,7 @@ def test_a_method_that_does_not_take_a_grid_parameter_runs_once_for_all_its_valu
 def test_the_methods_of_a_block_stand_together_and_needs_come_first(seed, methods):
     solvers = [{"name": "smo", "as": f"m{k}", "tol": 0.1**k, "reducer": "derive_rs"} for k in range(methods)]
     tasks = plan(solvers=solvers, grid={"C": [1, 2]}, seeds=[seed])
-    place = {task.id: number for number, task in enumerate(tasks)}
+    place = {task.id: number for number, task in reversed(list(enumerate(tasks)))}  # where it comes first
     for task in tasks:
         assert all(place[need] < place[task.id] for need in (task.reduction, task.size_of) if need)
     points = [task.point["C"] for task in tasks if task.kind == "fit"]
@@ -80,3 +81,22 @@ def test_an_experiment_may_consist_of_reductions_only():
         ("reduction", "AESVM V=10"): 2,
         ("reduction", "AESVM V=20"): 2,
     }
+
+
+def test_two_methods_that_compute_the_same_both_keep_their_rows():
+    tasks = plan(solvers=["smo", {"name": "smo", "as": "fixed", "C": 2}], grid={"C": [1, 2, 4]})
+    assert Counter(task.method for task in tasks) == {"smo": 3, "fixed": 1}
+    assert len({task.id for task in tasks}) == 3
+
+
+def test_names_do_not_change_what_is_computed_but_own_code_does(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    source = "from svmreduce.solvers.smo import SMO\n\nclass Mine(SMO):\n    pass\n"
+    (tmp_path / "own_method.py").write_text(source)
+    solver = {"name": "own_method:Mine"}
+    (first,) = plan(solvers=[solver])
+    (renamed,) = plan(solvers=[solver | {"as": "other"}], datasets=[BOARD | {"as": "board"}], baseline="other")
+    (tmp_path / "own_method.py").write_text(source + "# changed\n")
+    plan_module._own_code.cache_clear()
+    (changed,) = plan(solvers=[solver])
+    assert first.id == renamed.id != changed.id
