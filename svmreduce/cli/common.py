@@ -38,7 +38,11 @@ def _together(*options):
 
 
 kernel_options = _together(
-    click.option("-t", "--kernel", help="linear, poly, rbf or sigmoid."),
+    click.option(
+        "-t",
+        "--kernel",
+        help="linear, poly, rbf, sigmoid, kmod, gaussian_diagonal or gaussian_mahalanobis; mixtures as rbf:1+poly:1.",
+    ),
     click.option(
         "-g",
         "--gamma",
@@ -46,7 +50,7 @@ kernel_options = _together(
         help="Kernel width: a number, scale or auto.",
     ),
     click.option("-d", "--degree", type=int, help="Degree of the poly kernel."),
-    click.option("-r", "--coef0", type=float, help="Constant of the poly and sigmoid kernels."),
+    click.option("-r", "--coef0", type=float, help="Constant of the poly, sigmoid and kmod kernels."),
 )
 method_options = _together(
     threads_option,

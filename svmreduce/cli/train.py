@@ -75,11 +75,13 @@ def train(train, model, solver, weights, reducer, settings, n_features, label, a
 
 def _build(solver, solver_class, reducer, reducer_class, options, settings):
     """Solver and reducer from the flags that were typed; their own defaults for the rest."""
+    from svmreduce.kernels import parse_kernel
+
     given = {name: value for name, value in options.items() if value is not None}
     if "cost" in given:
         given["C"] = given.pop("cost")
-    if "kernel" in given and given["kernel"] not in solver_class.kernels:
-        raise nearest_name_error(f"kernel of {solver}", given["kernel"], solver_class.kernels)
+    if "kernel" in given:
+        parse_kernel(given["kernel"], solver_class.kernels, whose=solver, mixes=solver_class.mixes_kernels)
     if len(solver_class.kernels) == 1:
         given["kernel"] = solver_class.kernels[0]
     known = parameters_of(solver_class)

@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from svmreduce.core.jit import resolve_threads
-from svmreduce.core.kernels import KernelRows, single_threaded_blas
+from svmreduce.core.kernels import kernel_rows, single_threaded_blas
 from svmreduce.core.pair_steps import optimise_block
 from svmreduce.core.working_set import WorkingSet
 from svmreduce.errors import InputError
@@ -88,7 +88,7 @@ class _Search:
 
     def _use(self, dtype):
         self.work = None  # free the old block before the new one
-        self.rows = KernelRows(self.kernel, self.X, dtype)
+        self.rows = kernel_rows(self.kernel, self.X, dtype)
         largest = np.abs(self.rows.diagonal()).max()
         if dtype == np.float32 and not largest <= FLOAT32_LARGEST:
             return self._use(np.float64)
@@ -236,11 +236,11 @@ class _Search:
 
     def _exact_v(self, which):
         support = np.flatnonzero(self.beta)
-        right = KernelRows(self.kernel, self.X[support], np.float64)
+        right = kernel_rows(self.kernel, self.X[support], np.float64)
         out = np.zeros((1, which.size))
         for start in range(0, which.size, FIRST_SAMPLE):  # in parts: no double copy of all rows
             part = slice(start, start + FIRST_SAMPLE)
-            left = KernelRows(self.kernel, self.X[which[part]], np.float64, like=right)
+            left = kernel_rows(self.kernel, self.X[which[part]], np.float64, like=right)
             left.add_products(np.arange(left.n), right, np.arange(support.size), self.beta[None, support],
                               out[:, part], self.threads)  # fmt: skip
         self.kernel_evals += which.size * support.size

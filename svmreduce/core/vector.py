@@ -88,3 +88,20 @@ def exp_negative(x):
 @overload(exp_negative, inline="always")
 def _exp_overload(x):
     return (lambda x: _exp32(x)) if x == types.float32 else (lambda x: _exp64(x))
+
+
+@register_jitable
+def kmod(u, shape, phi_of_shape):
+    """(exp(shape/(1 + u)) − 1) / (exp(shape) − 1) for u, shape ≥ 0, in double.
+
+    With t = shape/(1 + u) it is exp(t − shape)·φ(t)/φ(shape)/(1 + u): no exponential is large, and shape = 0 is the
+    limit 1/(1 + u).
+    """
+    t = shape / (1.0 + u)
+    return _exp64(t - shape) * phi(t) / (phi_of_shape * (1.0 + u))
+
+
+@register_jitable
+def phi(t):
+    """(1 − exp(−t))/t for t ≥ 0; its series where the difference would cancel."""
+    return (1.0 - _exp64(-t)) / t if t > 1e-3 else 1.0 - t * (0.5 - t * (1.0 / 6.0 - t / 24.0))

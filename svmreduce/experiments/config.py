@@ -27,7 +27,7 @@ def _number(value: Any) -> Any:
         return float(found[1]) ** int(found[2])
     if isinstance(value, str) and re.fullmatch(r"-?\d+(\.\d*)?[eE]-?\d+", value):  # YAML reads 1e-3 as text
         return float(value)
-    return [_number(entry) for entry in value] if isinstance(value, list) else value
+    return [_number(entry) for entry in value] if isinstance(value, list) else _numbers(value)
 
 
 def _numbers(value: Any) -> Any:

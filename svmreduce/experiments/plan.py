@@ -21,6 +21,7 @@ from svmreduce.data.fetching import content_hash
 from svmreduce.data.prepare import make_scaler
 from svmreduce.errors import InputError
 from svmreduce.experiments.config import Config, MethodPart, SolverConfig
+from svmreduce.kernels import parse_kernel
 from svmreduce.reducers import REDUCERS
 from svmreduce.registry import build_method, nearest_name_error, parameters_of
 from svmreduce.solvers import SOLVERS
@@ -209,8 +210,8 @@ def _build(method: Method, point: dict, threads: int) -> None:
     solver_class = SOLVERS.get(method.solver)
     build_method(method.solver, solver_class, for_solver)
     kernel = for_solver.get("kernel")
-    if kernel is not None and kernel not in solver_class.kernels:
-        raise nearest_name_error(f"kernel of {method.solver}", kernel, solver_class.kernels)
+    if kernel is not None:
+        parse_kernel(kernel, solver_class.kernels, whose=method.solver, mixes=solver_class.mixes_kernels)
     if method.reducer is not None:
         build_method(method.reducer, REDUCERS.get(method.reducer), for_reducer)
 

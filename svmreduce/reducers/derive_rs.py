@@ -16,7 +16,7 @@ from svmreduce.core.jit import in_threads, in_threads_as_they_come, resolve_thre
 from svmreduce.core.kernels import KernelRows, single_threaded_blas
 from svmreduce.core.tiles import SCATTER
 from svmreduce.errors import InputError
-from svmreduce.kernels import KernelSpec, resolve_gamma
+from svmreduce.kernels import kernel_for, parse_kernel
 from svmreduce.reducers.base import BaseReducer
 
 LARGEST_V = 20_000  # two blocks of V × V kernel values per thread
@@ -33,7 +33,7 @@ class DeriveRS(BaseReducer):
 
     Parameters
     ----------
-    kernel : {"linear", "poly", "rbf", "sigmoid"}, default="rbf"
+    kernel : {"linear", "poly", "rbf", "sigmoid", "kmod", "gaussian_diagonal", "gaussian_mahalanobis"}, default="rbf"
     gamma : float or {"scale", "auto"}, default="scale"
     coef0 : float, default=0.0
     degree : int, default=3
@@ -79,7 +79,8 @@ class DeriveRS(BaseReducer):
         self.verbose = verbose
 
     def _reduce(self, X, y):
-        kernel = KernelSpec(self.kernel, resolve_gamma(self.gamma, X), self.coef0, self.degree)
+        parse_kernel(self.kernel, whose="DeriveRS", mixes=False)
+        kernel = kernel_for(X, self.kernel, self.gamma, self.coef0, self.degree)
         codes = np.unique(y, return_inverse=True)[1]
         return representative_set(X, codes, np.ones(len(y)), kernel, epsilon=self.epsilon, P=self.P, V=self.V,
                                   first_level=self.first_level, threads=self.threads, verbose=self.verbose)  # fmt: skip
