@@ -54,6 +54,7 @@ _RULES: dict[str, tuple[str, Callable[[object], bool]]] = {
     "epsilon": _NOT_NEGATIVE,
     "share": ("above 0 and at most 1", lambda value: _is_number(value) and 0 < value <= 1),
     "rows": _COUNT,
+    "E": _COUNT,
     "P": _COUNT,
     "V": _COUNT,
     "threads": _COUNT,

@@ -17,7 +17,7 @@ BAD = {
     **dict.fromkeys(("bias", "coef0"), (*NOT_NUMBERS, None)),
     **dict.fromkeys(("shrinking", "dual", "weighted", "verbose"), NOT_SWITCHES),
     **dict.fromkeys(("threads", "rows"), (*NOT_WHOLE, 0, -3)),
-    **dict.fromkeys(("P", "V", "max_iter"), (*NOT_WHOLE, None, 0)),
+    **dict.fromkeys(("E", "P", "V", "max_iter"), (*NOT_WHOLE, None, 0)),
     "tol": (*NOT_NUMBERS, 0, -1e-3),
     "epsilon": (*NOT_NUMBERS, None, -1e-3),
     "share": (*NOT_NUMBERS, None, 0, 1.1),

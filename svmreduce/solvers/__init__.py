@@ -9,6 +9,8 @@ SOLVERS = Registry(
         "liblinear": "svmreduce.solvers.liblinear:Liblinear",
         "libsvm": "svmreduce.solvers.libsvm:Libsvm",
         "libsvm_svr": "svmreduce.solvers.libsvm:LibsvmSVR",
+        "rfeatsvm1": "svmreduce.solvers.rfeat:RfeatSVM1",
+        "rfeatsvm2": "svmreduce.solvers.rfeat:RfeatSVM2",
         "smo": "svmreduce.solvers.smo:SMO",
     },
 )
