@@ -57,6 +57,7 @@ _RULES: dict[str, tuple[str, Callable[[object], bool]]] = {
     "E": _COUNT,
     "P": _COUNT,
     "V": _COUNT,
+    "smoothing": _POSITIVE,
     "threads": _COUNT,
     "max_iter": ("a whole number >= 1, or -1", lambda value: value == -1 or _is_whole(value, 1)),
     "shrinking": _SWITCH,

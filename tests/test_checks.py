@@ -13,7 +13,7 @@ NOT_NUMBERS = ("abc", True, float("nan"), float("inf"), 10**400, [1.0])
 NOT_WHOLE = (*NOT_NUMBERS[:-2], 1.5, -2)
 NOT_SWITCHES = ("abc", 1, None)
 BAD = {
-    **dict.fromkeys(("C", "cache_mb", "gamma"), (*NOT_NUMBERS, None, 0, -5)),
+    **dict.fromkeys(("C", "cache_mb", "gamma", "smoothing"), (*NOT_NUMBERS, None, 0, -5)),
     **dict.fromkeys(("bias", "coef0"), (*NOT_NUMBERS, None)),
     **dict.fromkeys(("shrinking", "dual", "weighted", "verbose"), NOT_SWITCHES),
     **dict.fromkeys(("threads", "rows"), (*NOT_WHOLE, 0, -3)),

@@ -9,8 +9,10 @@ SOLVERS = Registry(
         "liblinear": "svmreduce.solvers.liblinear:Liblinear",
         "libsvm": "svmreduce.solvers.libsvm:Libsvm",
         "libsvm_svr": "svmreduce.solvers.libsvm:LibsvmSVR",
+        "nystroem": "svmreduce.solvers.nystroem:Nystroem",
         "rfeatsvm1": "svmreduce.solvers.rfeat:RfeatSVM1",
         "rfeatsvm2": "svmreduce.solvers.rfeat:RfeatSVM2",
+        "rsvm": "svmreduce.solvers.rsvm:RSVM",
         "smo": "svmreduce.solvers.smo:SMO",
     },
 )
