@@ -13,11 +13,11 @@ NOT_NUMBERS = ("abc", True, float("nan"), float("inf"), 10**400, [1.0])
 NOT_WHOLE = (*NOT_NUMBERS[:-2], 1.5, -2)
 NOT_SWITCHES = ("abc", 1, None)
 BAD = {
-    **dict.fromkeys(("C", "cache_mb", "gamma"), (*NOT_NUMBERS, None, 0, -5)),
+    **dict.fromkeys(("C", "cache_mb", "gamma", "smoothing"), (*NOT_NUMBERS, None, 0, -5)),
     **dict.fromkeys(("bias", "coef0"), (*NOT_NUMBERS, None)),
     **dict.fromkeys(("shrinking", "dual", "weighted", "verbose", "audit"), NOT_SWITCHES),
     **dict.fromkeys(("threads", "rows"), (*NOT_WHOLE, 0, -3)),
-    **dict.fromkeys(("P", "V", "max_iter"), (*NOT_WHOLE, None, 0)),
+    **dict.fromkeys(("E", "P", "V", "max_iter"), (*NOT_WHOLE, None, 0)),
     "tol": (*NOT_NUMBERS, 0, -1e-3),
     "epsilon": (*NOT_NUMBERS, None, -1e-3),
     "share": (*NOT_NUMBERS, None, 0, 1.1),

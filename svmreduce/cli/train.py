@@ -47,7 +47,11 @@ Examples:
 @json_option
 @quiet_option
 def train(train, model, solver, weights, reducer, settings, n_features, label, as_json, quiet, **options):
-    """Train on TRAIN (a file, or NAME[:SPLIT] of the catalogue) and write MODEL."""
+    """Train on TRAIN (a file, or NAME[:SPLIT] of the catalogue) and write MODEL.
+
+    MODEL is a LIBSVM or LIBLINEAR model file; only random features (rfeatsvm1, rfeatsvm2) have a text format
+    of their own, which svmreduce predict reads.
+    """
     from svmreduce.reducers import REDUCERS
     from svmreduce.solvers import SOLVERS
 
@@ -70,7 +74,7 @@ def train(train, model, solver, weights, reducer, settings, n_features, label, a
     record = {"solver": solver, **record, "seconds": {"load": load, **record["seconds"]}}
     if reducer:
         record["reducer"] = reducer
-    _report(record, model, as_json, quiet)
+    _report(record, f"{model} ({method.model_.file_format})", as_json, quiet)
 
 
 def _build(solver, solver_class, reducer, reducer_class, options, settings):

@@ -80,6 +80,23 @@ def _exp64(x):
     return p * _bits_as_float64((np.int64(np.int32(n)) + np.int64(1023)) << np.int64(52))
 
 
+@register_jitable(inline="always")
+def cos_of_turns(t):
+    """cos(2πt) in double: whole turns off, then a sine from -π/2 to π/2, the Taylor series to degree 19."""
+    x = (0.25 - abs(t - np.floor(t + 0.5))) * 6.283185307179586
+    s = x * x
+    p = -8.220635246624329e-18
+    p = p * s + 2.8114572543455206e-15
+    p = p * s - 7.647163731819816e-13
+    p = p * s + 1.6059043836821613e-10
+    p = p * s - 2.505210838544172e-08
+    p = p * s + 2.7557319223985893e-06
+    p = p * s - 1.984126984126984e-04
+    p = p * s + 8.333333333333333e-03
+    p = p * s - 0.16666666666666666
+    return (p * s + 1.0) * x
+
+
 def exp_negative(x):
     """exp(x) for x <= 0 in the precision of x; in compiled code only."""
     raise TypeError("exp_negative exists in compiled code only")

@@ -55,6 +55,8 @@ class KernelModel:
     n_support: np.ndarray | None = None
     svm_type: str = "c_svc"
     notes: tuple[str, ...] = ()
+    pairwise = True  # one output per pair of classes
+    file_format = "LIBSVM's format"
 
     @property
     def n_vectors(self) -> int:

@@ -1,9 +1,9 @@
 """The text of model files: header lines, rows of numbers, and one safe way to write them.
 
-LIBSVM and LIBLINEAR both write ``key value…`` lines, then a line with a single word, then numbers.
-Labels in their headers are whole numbers. A model with other labels (words, say) carries them in a last
-line ``# classes […]``, one whose last columns are all zero says ``# features N``, and a kernel that LIBSVM does not
-have is written out as ``# kernel […]``: lines that their own tools never reach.
+LIBSVM and LIBLINEAR, and our own files of random features, have ``key value…`` lines, then a line with a single
+word, then numbers. Labels in their headers are whole numbers. A model with other labels (words, say) carries them in
+a last line ``# classes […]``, one whose last columns are all zero says ``# features N``, and a kernel that LIBSVM
+does not have is written out as ``# kernel […]``: lines that the tools of others never reach.
 """
 
 from __future__ import annotations
@@ -86,6 +86,23 @@ class ModelText:
         if not (word.isdecimal() and least <= int(word) < 2**31):
             raise self.fail(number, f"the number of features must be whole and at least {least}, got {word[:40]!r}")
         return int(word)
+
+    def table(self, rows: int, columns: int, what: str) -> np.ndarray:
+        """The first body lines as finite numbers, so many in each."""
+        if len(self.body) < rows:
+            line = self.body_line + len(self.body)
+            raise self.fail(line, f"{rows} lines of {what} are needed, the file has {len(self.body)}")
+        values = []
+        for number, line in enumerate(self.body[:rows], start=self.body_line):
+            try:
+                values.append(np.array(line.split(), dtype=float).reshape(columns))
+            except ValueError:
+                raise self.fail(number, f"needs {columns} numbers, got {line[:60]!r}") from None
+        values = np.array(values)
+        finite = np.isfinite(values).all(axis=1)
+        if not finite.all():
+            raise self.fail(self.body_line + int(finite.argmin()), f"one of the {what} is not finite")
+        return values
 
     def last_line(self, start: str) -> tuple[int, str]:
         """Number and text of the line after the model that begins so; empty if there is none."""

@@ -6,9 +6,15 @@ SOLVERS = Registry(
     "solver",
     {
         "aesvm": "svmreduce.solvers.aesvm:AESVC",
+        "kernel_pegasos": "svmreduce.solvers.pegasos:KernelPegasos",
         "liblinear": "svmreduce.solvers.liblinear:Liblinear",
         "libsvm": "svmreduce.solvers.libsvm:Libsvm",
         "libsvm_svr": "svmreduce.solvers.libsvm:LibsvmSVR",
+        "nystroem": "svmreduce.solvers.nystroem:Nystroem",
+        "pegasos": "svmreduce.solvers.pegasos:Pegasos",
+        "rfeatsvm1": "svmreduce.solvers.rfeat:RfeatSVM1",
+        "rfeatsvm2": "svmreduce.solvers.rfeat:RfeatSVM2",
+        "rsvm": "svmreduce.solvers.rsvm:RSVM",
         "smo": "svmreduce.solvers.smo:SMO",
     },
 )

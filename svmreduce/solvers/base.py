@@ -22,7 +22,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from svmreduce.checks import check_parameters
 from svmreduce.errors import InputError
 from svmreduce.kernels import LIBSVM_KERNELS, KernelMixture, KernelSpec, kernel_for, parse_kernel
-from svmreduce.model import KernelModel, LinearModel, votes
+from svmreduce.model import KernelModel, votes
 from svmreduce.solvers.multiclass import one_versus_one
 from svmreduce.solvers.outcome import Outcome
 from svmreduce.types import DualSolution
@@ -201,7 +201,7 @@ class SVMClassifier(ClassifierMixin, BaseSolver):
         X, options = self._new_rows(X)
         values = self.model_.decision_function(X, **options)
         model = self.model_
-        if values.ndim == 1 or isinstance(model, LinearModel):
+        if values.ndim == 1 or not model.pairwise:
             return values if values.ndim == 1 else values[:, np.argsort(model.labels)]
         return class_scores(values, len(model.labels))[:, np.argsort(model.labels)]
 

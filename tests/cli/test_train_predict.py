@@ -141,6 +141,16 @@ def test_liblinear_takes_its_only_kernel(files):
     assert "solver_type" in (folder / "m").read_text()
 
 
+def test_the_format_of_the_model_file_is_said(files):
+    folder, _, _ = files
+    for solver, words in (
+        ("smo", "(LIBSVM's format)"),
+        ("pegasos", "(LIBLINEAR's format)"),
+        ("rfeatsvm2", "own format"),
+    ):
+        assert words in run("train", "-s", solver, folder / "train", folder / "m").stdout
+
+
 def test_a_name_of_the_catalogue(files, monkeypatch):
     from svmreduce.data import catalog
     from svmreduce.types import Dataset
