@@ -55,7 +55,7 @@ def test_train_then_predict(files, solver):
     assert list(record["seconds"]) == ["load", "convert", "reduce", "solve"]
     assert (record["solver"], record["rows"], record["features"]) == (solver, 150, 3)
     assert record["converged"] is True and record["iterations"] > 0
-    predicted = run("predict", "--json", folder / "test", folder / "model", folder / "out")
+    predicted = run("predict", "--json", "--quiet", folder / "test", folder / "model", folder / "out")
     assert predicted.exit_code == 0 and predicted.stderr == ""
     scores = json.loads(predicted.stdout)
     regression = "regression" in SOLVERS.get(solver).tasks
