@@ -16,8 +16,8 @@ _BY_ENDING = {".md": "markdown", ".csv": "csv", ".tex": "latex"}
 _EPILOG = """\b
 Examples:
   svmreduce report results/runs/smoke-smoke
-  svmreduce report results/runs/smoke-smoke --format latex --output table.tex
-  svmreduce report results/runs/smoke-smoke --by fits --format csv > fits.csv
+  svmreduce report results/runs/table4-small --paper aesvm:table4 --format csv > cells.csv
+  svmreduce report results/runs/smoke-smoke --by fits --format latex --output table.tex
 """
 
 
@@ -37,36 +37,62 @@ Examples:
     show_default=True,
     help="One row per data set and method, or one per fit.",
 )
+@click.option(
+    "--paper",
+    metavar="PAPER:TABLE",
+    help="Set a printed table beside the run, such as aesvm:table4; by default the one that the config names.",
+)
 @json_option
-def report(run, form, output, by, as_json):
+def report(run, form, output, by, paper, as_json):
     """Show the tables of RUN, a run folder or its .jsonl file. Failed cells are shown with their reasons.
 
-    CSV holds the first table only, with raw values; everything else also has the failures and where the
-    run was measured.
+    CSV holds the first table only, with raw values (the printed table, if one is asked for by --paper); everything
+    else also has the failures and where the run was measured.
     """
     from svmreduce.experiments import store
-    from svmreduce.reports import render, tables
+    from svmreduce.reports import papers
 
     if form and as_json:
         raise InputError("--format and --json exclude each other; give one")
     records = store.read(run)
     if output:
-        check_writable(output, str(records.path))
+        check_writable(output, str(records.path), str(records.path.with_name(store.CONFIG)))
+    name = paper or papers.named_by(records)
+    found = papers.beside(records, name) if name else None
+    _tables(records, found, form, output, by, bool(paper), as_json)
+
+
+def _tables(records, found, form, output, by, is_paper_first, as_json) -> None:
+    from svmreduce.reports import papers, render, tables
+
     form = form or _BY_ENDING.get(Path(output or "").suffix, "terminal")
     if as_json:
-        text = dumps(tables.report_facts(records, by)) + "\n"
+        facts = tables.report_facts(records, by)
+        if found:
+            facts["paper"] = {"table": found.printed.title, "verdicts": found.counts}
+            facts["paper"]["cells"] = papers.long_table(found).rows
+        text = dumps(facts) + "\n"
     elif form == "csv":
-        text = render.comma_separated(tables.report_tables(records, by)[0])
+        first = papers.long_table(found) if is_paper_first else tables.report_tables(records, by)[0]
+        text = render.comma_separated(first)
         if records.unreadable:
             click.echo(f"Note: {records.path}: {records.unreadable} unreadable lines were passed over", err=True)
-    elif form == "terminal":
-        text = render.terminal(tables.report_tables(records, by), None if output else terminal_width())
     else:
-        text = {"markdown": render.markdown, "latex": render.latex}[form](tables.report_tables(records, by))
+        shown = tables.report_tables(records, by)
+        if found:
+            shown.insert(0 if is_paper_first else 1, papers.wide_table(found))
+        if form == "terminal":
+            text = render.terminal(shown, None if output else terminal_width())
+        else:
+            text = {"markdown": render.markdown, "latex": render.latex}[form](shown)
     if output:
-        from svmreduce.data.files import write_whole
-
-        with write_whole(output) as stream:
-            stream.write(text.encode())
+        _write(output, text)
     else:
         click.echo(text, nl=False)
+
+
+def _write(file: str, text: str) -> None:
+    from svmreduce.data.files import write_whole
+
+    with write_whole(file) as stream:
+        stream.write(text.encode())
