@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from svmreduce.cli.common import json_option, print_json, quiet_option
+from svmreduce.cli.common import json_option, print_json, quiet_option, typed_command
 from svmreduce.cli.experiment import config_options, load_config, open_records, run_folder
 
 EXIT_FAILED = 3
@@ -47,7 +47,7 @@ def run(config, out, scale, settings, timeout, memory, jobs, engine, scheduler, 
     folder = run_folder(experiment, out)
     with Store(folder) as store:
         plan = agenda(experiment, tasks, open_records(folder), folder, engine=engine, rerun=rerun or "")
-        _write_config(folder, experiment)
+        _write_config(folder, experiment, typed_command())
         progress = _Progress(plan, quiet or as_json)
         try:
             with open_engine(engine, jobs=jobs, threads=experiment.threads, scheduler=scheduler) as workers, progress:
@@ -65,12 +65,13 @@ def run(config, out, scale, settings, timeout, memory, jobs, engine, scheduler, 
     sys.exit(EXIT_FAILED if failed else 0)
 
 
-def _write_config(folder: Path, experiment) -> None:
+def _write_config(folder: Path, experiment, command: str) -> None:
+    """The experiment as it is run, under the command that runs it."""
     import yaml
 
     content = experiment.model_dump(by_alias=True, exclude_defaults=True, mode="json")
     text = yaml.safe_dump({"name": experiment.name, "scale": experiment.scale, **content}, sort_keys=False)
-    (folder / "config.yaml").write_text(text, encoding="utf-8")
+    (folder / "config.yaml").write_text(f"# {command}\n{text}", encoding="utf-8")
 
 
 def _summary(folder, records, plan, failed, skipped) -> None:
