@@ -7,7 +7,7 @@ from collections import Counter
 
 import click
 
-from svmreduce.cli.common import json_option, print_json, quiet_option
+from svmreduce.cli.common import json_option, print_json, quiet_option, typed_command
 from svmreduce.cli.experiment import config_options, load_config, open_records, run_folder
 
 EXIT_FAILED = 3
@@ -47,7 +47,7 @@ def run(config, out, scale, settings, timeout, memory, jobs, engine, scheduler, 
     with Store(folder) as store:
         plan = agenda(experiment, tasks, open_records(folder), folder, engine=engine, rerun=rerun or "")
         store.write_plan(plan.as_dict())
-        store.write_config(_as_yaml(experiment))
+        store.write_config(_as_yaml(experiment, typed_command()))
         progress = _Progress(plan, quiet or as_json)
         try:
             with open_engine(engine, jobs=jobs, threads=experiment.threads, scheduler=scheduler) as workers, progress:
@@ -65,11 +65,13 @@ def run(config, out, scale, settings, timeout, memory, jobs, engine, scheduler, 
     sys.exit(EXIT_FAILED if failed else 0)
 
 
-def _as_yaml(experiment) -> str:
+def _as_yaml(experiment, command: str) -> str:
+    """The experiment as it is run, under the command that runs it."""
     import yaml
 
     content = experiment.model_dump(by_alias=True, exclude_defaults=True, mode="json")
-    return yaml.safe_dump({"name": experiment.name, "scale": experiment.scale, **content}, sort_keys=False)
+    text = yaml.safe_dump({"name": experiment.name, "scale": experiment.scale, **content}, sort_keys=False)
+    return f"# {command}\n{text}"
 
 
 def _summary(folder, records, plan, failed, skipped) -> None:

@@ -65,6 +65,12 @@ class Records:
             raise InputError(f"{path}: is no config; restore or remove it")
         return config
 
+    @cached_property
+    def config_text(self) -> str:
+        """The same as text, the command that made the run as a remark on its first line; empty if it is not there."""
+        path = self.path.with_name(CONFIG)
+        return path.read_text(encoding="utf-8") if self.config is not None else ""
+
 
 def read(path: str | os.PathLike, *, planned_only: bool = True) -> Records:
     """The records of a run folder or of a .jsonl file; it is an error to find none.

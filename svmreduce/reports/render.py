@@ -9,9 +9,12 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from textwrap import fill
+
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -180,6 +183,11 @@ def _blocks(table: Table, width: int | None) -> list[list[Column]]:
             blocks.append(list(keys))
         blocks[-1].append(column)
     return blocks
+
+
+def printable(text: str) -> str:
+    """Without the control characters and half letters that neither a page nor a figure can show."""
+    return _CONTROL.sub("\ufffd", text)
 
 
 def _one_line(text: str) -> str:
