@@ -129,7 +129,8 @@ def _status(old: dict, current: dict) -> Iterator[Finding]:
 def _judge_times(result: Comparison, pairs: list[tuple[dict, dict]], tolerance: Tolerance) -> None:
     """Seconds of reducing and solving, summed over what both runs finished, relative to the baseline's in that run.
 
-    Sums below ``SHORTEST_SUM`` are noise: they count as that much, and a baseline must have more in both runs.
+    Sums below ``SHORTEST_SUM`` are noise: what a method should take now, its old time at the speed that the baseline
+    has now, and what it does take count as that much at least. A baseline must have more in both runs.
     """
     baselines = {record.get("baseline") for pair in pairs for record in pair} - {None}
     if len(baselines) != 1:
@@ -149,8 +150,9 @@ def _judge_times(result: Comparison, pairs: list[tuple[dict, dict]], tolerance: 
         if method == baseline or reference is None:
             continue
         judged = min(reference) >= SHORTEST_SUM
-        sides = zip(own, reference, strict=True)
-        before, now = (max(mine, SHORTEST_SUM) / its if its else None for mine, its in sides)
+        before, now = (mine / its if its else None for mine, its in zip(own, reference, strict=True))
+        if judged:
+            before, now = (max(ratio, SHORTEST_SUM / reference[1]) for ratio in (before, now))
         result.ratios.append({"dataset": dataset, "method": method, "base": before, "new": now, "judged": judged})
         if judged:
             result.judged += 1

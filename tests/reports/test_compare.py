@@ -180,6 +180,7 @@ def times(libsvm, reduced, cells=2):
         (times(2, 0.002), times(2, 0.7), []),  # sums below half a second are noise
         (times(2, 0.002), times(2, 20), ["regression"]),  # but not above
         (times(0.2, 0.1), times(0.2, 20), []),  # too short a baseline for a ratio
+        (times(5, 0.1), times(0.5, 0.1), []),  # a quiet machine after a busy one
     ],
 )
 def test_time_is_judged_as_a_ratio_inside_one_run(base, new, verdicts):
