@@ -63,8 +63,9 @@ def report(run, form, output, by, paper, plots, plot_format, html, as_json):
     if form and as_json:
         raise InputError("--format and --json exclude each other; give one")
     records = store.read(run)
+    read = [path for path in (records.path, records.path.with_name(store.CONFIG)) if path.exists()]
     for file in filter(None, (output, html)):
-        check_writable(file, str(records.path), str(records.path.with_name(store.CONFIG)))
+        check_writable(file, *map(str, read))
     name = paper or papers.named_by(records)
     found = papers.beside(records, name) if name else None
     if plots:

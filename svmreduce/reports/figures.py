@@ -15,6 +15,7 @@ from svmreduce.reports.series import CONTROL, Panel, Spot
 from svmreduce.reports.sweeps import Curve, Sweep
 
 Looks = dict[str, Look]
+MOST_LINES = 16
 
 
 def scatter(panel: Panel, looks: Looks, fact: str, title: str) -> Figure:
@@ -158,19 +159,31 @@ def history(dataset: str, name: str, curves: list[Curve], looks: Looks) -> Figur
 
 
 def speedups(rows: list[dict], looks: Looks) -> Figure:
-    """What the reduction brings, and what only the engine: overall speed-ups against both."""
-    figure, axes = new_figure(f"Overall speed-up of training, against {rows[0]['baseline']}", 1.1 + 0.24 * len(rows))
-    for place, row in enumerate(rows):
-        look, same = looks[row["method"]], row["ots_same_engine"]
+    """What the reduction brings, and what only the engine: overall speed-ups against both.
+
+    One line per data set and method; where that is too much, one per data set and a legend.
+    """
+    names = [f"{drawing.cut(row['dataset'], 20)}, {short_name(row['method'])}" for row in rows]
+    is_long = len(rows) > MOST_LINES
+    if is_long:
+        names = [drawing.cut(row["dataset"], 30) for row in rows]
+    lines = list(dict.fromkeys(names))
+    title = f"Overall speed-up of training, against {rows[0]['baseline']}"
+    figure, axes = new_figure(title, 1.1 + 0.24 * len(lines) + (0.4 if is_long else 0.0))
+    for name, row in zip(names, rows, strict=True):
+        place, look, same = lines.index(name), looks[row["method"]], row["ots_same_engine"]
         if same:
             axes.plot([same, row["ots"]], [place, place], color=look.colour, linewidth=1.2, alpha=0.5)
             axes.plot(same, place, **look.marks | {"markerfacecolor": "none"})
-        axes.plot(row["ots"], place, **look.marks)
+        axes.plot(row["ots"], place, **look.marks, linestyle="none", label=short_name(row["method"]))
     axes.axvline(1, color=MUTED, linewidth=1)
     values = [row[key] for row in rows for key in ("ots", "ots_same_engine") if row[key]]
     scale_axis(axes, "x", [0.9, 1.1, *values], room=0.08, is_log=True)
-    _name_rows(axes, [f"{drawing.cut(row['dataset'], 20)}, {short_name(row['method'])}" for row in rows])
+    _name_rows(axes, lines)
     axes.set_xlabel("times as fast, reduction included", loc="right")
+    if is_long:
+        marks = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+        axes.legend(marks.values(), marks.keys(), loc="lower left", bbox_to_anchor=(0, 1), ncols=3, handletextpad=0.2)
     return figure
 
 

@@ -34,7 +34,10 @@ _CAPTIONS = {
     "error": "At each method's best grid point; whiskers: one standard deviation over folds and seeds.",
     "training time": "One fit at each method's best grid point, the reduction included.",
     "front": "Every method at every grid point; nothing is both quicker and better than the points on the line.",
-    "growth": "n¹·⁸: the time grows with the 1.8th power of the rows, by a straight line through the logarithms.",
+    "growth": (
+        "Means over the grid; whiskers: one standard deviation. n¹·⁸: the time grows with the 1.8th power of the rows, "
+        "by a straight line through the logarithms."
+    ),
     "sweep": "At the best grid points; whiskers: one standard deviation; dashed: a random sample of equal size.",
     "kept": "Share of the training rows that the reduction keeps, over the kernel width.",
     "course": "As the method recorded it while it ran.",

@@ -56,7 +56,8 @@ def growing(records: Records) -> list[Sweep]:
         ]
         curves = [curve for curve in curves if len(set(curve.x)) >= 3]
         if curves:
-            sweeps.append(Sweep(family, "rows", "training", curves))
+            title = f"{members[0].dataset} … {members[-1].dataset}" if "#" in family else family
+            sweeps.append(Sweep(title, "rows", "training", curves))
     return sweeps
 
 
@@ -200,5 +201,5 @@ def _is_number(value) -> bool:
 
 
 def _family(dataset: str) -> str:
-    """``checkerboard`` of ``checkerboard:1000``, ``a1a … `` of ``a1a``: the name without its numbers."""
+    """``checkerboard`` of ``checkerboard:1000``, ``a#a`` of ``a1a``: the name without its numbers."""
     return re.sub(r"[:\s]*\d+(?:[.,]\d+)*k?", "#", dataset).rstrip("#") or dataset

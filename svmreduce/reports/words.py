@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from statistics import geometric_mean
 
 from svmreduce.experiments.metrics import summarise
 from svmreduce.experiments.store import Records
@@ -14,7 +15,7 @@ from svmreduce.reports.papers import Beside
 from svmreduce.reports.series import CONTROL
 
 NO_LOSS = 0.01  # accuracy at the best point this much below the baseline's still counts as level
-_MOST = 6  # data sets that get a sentence of their own
+_MOST = 5  # data sets that get a sentence of their own
 _BUSY = 1.5  # load average beyond which times are worth a warning
 
 
@@ -48,19 +49,39 @@ def _compared(records: Records, rows: list[dict]) -> str:
 
 
 def _gains(rows: list[dict]) -> list[str]:
-    """For each data set the method with the largest overall speed-up at no loss, else the largest at its loss."""
-    found = []
-    for dataset in sorted({row["dataset"] for row in rows}, key=natural_key):
-        own = [row for row in rows if row["dataset"] == dataset and row["ots"] is not None]
-        others = [row for row in own if row["method"] != row["baseline"] and not row["method"].endswith(CONTROL)]
-        base = next((row for row in own if row["method"] == row["baseline"]), None)
-        if base is None or not others:
-            continue
-        level = [row for row in others if _is_level(row, base)]
-        found.append(_gain(max(level or others, key=lambda row: row["ots"]), base, bool(level)))
-    if len(found) > _MOST:
-        found[_MOST:] = [f"{len(found) - _MOST} more data sets are in the table."]
-    return found
+    """A sentence per data set; where there are many, one per method."""
+    pairs = []  # (row, the baseline's row on the same data set)
+    for row in rows:
+        base = next((r for r in rows if (r["dataset"], r["method"]) == (row["dataset"], row["baseline"])), None)
+        if base and row is not base and row["ots"] is not None and not row["method"].endswith(CONTROL):
+            pairs.append((row, base))
+    datasets = sorted({row["dataset"] for row, _ in pairs}, key=natural_key)
+    if len(datasets) <= _MOST:
+        return [_best_of([pair for pair in pairs if pair[0]["dataset"] == name]) for name in datasets]
+    methods = sorted({row["method"] for row, _ in pairs}, key=natural_key)
+    return [_over_all([pair for pair in pairs if pair[0]["method"] == name]) for name in methods]
+
+
+def _best_of(pairs: list[tuple[dict, dict]]) -> str:
+    """The method with the largest overall speed-up at no loss, else the one with the largest at its loss."""
+    level = [pair for pair in pairs if _is_level(*pair)]
+    row, base = max(level or pairs, key=lambda pair: pair[0]["ots"])
+    return _gain(row, base, bool(level))
+
+
+def _over_all(pairs: list[tuple[dict, dict]]) -> str:
+    """A method over its data sets."""
+    own, same = ([row[key] for row, _ in pairs if row[key]] for key in ("ots", "ots_same_engine"))
+    text = f"{pairs[0][0]['method']} trains {_range(own)} times as fast as {pairs[0][1]['method']}"
+    text += f" over {_count(len(pairs), 'data set')} (geometric mean {geometric_mean(own):.3g})"
+    text += f", {_range(same)} times as fast as the same engine on all rows" if same else ""
+    level = sum(_is_level(*pair) for pair in pairs)
+    return f"{text}; its best score is level with the baseline's on {level} of them."
+
+
+def _range(values: list[float]) -> str:
+    low, high = min(values), max(values)
+    return f"{low:.3g} to {high:.3g}" if f"{low:.3g}" != f"{high:.3g}" else f"{low:.3g}"
 
 
 def _is_level(row: dict, base: dict) -> bool:

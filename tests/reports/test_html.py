@@ -168,6 +168,18 @@ def test_a_loss_and_a_slow_method_are_told(tmp_path):
     )
 
 
+def test_many_data_sets_are_summed_up_by_method(tmp_path):
+    records = [record(f"d{k}", "libsvm", solve=2.0**k) for k in range(6)]
+    records += [record(f"d{k}", "quick", solve=1.0, accuracy=0.95 if k < 4 else 0.5) for k in range(6)]
+    write(tmp_path / "run", records)
+    found = words.sentences(store.read(tmp_path / "run"))
+    # times 1, 2, 4, 8, 16, 32: their geometric mean is 2^2.5
+    assert found[1] == (
+        "quick trains 1 to 32 times as fast as libsvm over 6 data sets (geometric mean 5.66); "
+        "its best score is level with the baseline's on 4 of them."
+    )
+
+
 def test_the_page_has_everything(reader):
     for words_ in (
         "A trial & more",
@@ -237,7 +249,7 @@ def test_the_command_writes_one_file(tmp_path):
 
 def test_a_run_remembers_its_command(tmp_path):
     (tmp_path / "my.yaml").write_text(
-        "name: tiny\ndatasets: [{generator: checkerboard, rows: 40, test_rows: 20}]\nsolvers: [libsvm, smo]\n"
+        "name: tiny\ndatasets: [{generator: checkerboard, rows: 40, test_rows: 20}]\nsolvers: [libsvm]\n"
     )
     folder = tmp_path / "out"
     done = invoke("run", tmp_path / "my.yaml", "-o", folder, "--set", "grid.C=[1, 2]", "--quiet")

@@ -183,6 +183,15 @@ def test_speed_ups_stand_against_baseline_and_same_engine():
     assert "toy, reduced" in texts(figure)
 
 
+def test_many_speed_ups_share_the_line_of_their_data_set():
+    methods = ("libsvm", "FW", "MFW")
+    records = [record(f"d{k}", name, solve=1.0 + number) for k in range(9) for number, name in enumerate(methods)]
+    axes = of_kind(drawings(as_run(records)), "speed-up").axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == [f"d{k}" for k in range(9)]
+    assert sorted(text.get_text() for text in axes.get_legend().get_texts()) == ["FW", "MFW"]
+    assert {(1 / 2, float(k)) for k in range(9)} | {(round(1 / 3, 6), float(k)) for k in range(9)} <= marks(axes.figure)
+
+
 def test_printed_and_measured_against_each_other():
     records = [
         record("ijcnn1", "AESVM", "reduction", point={"gamma": g}, reducer="derive_rs")
