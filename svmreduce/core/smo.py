@@ -47,7 +47,7 @@ def solve(X, target, lower, upper, kernel, *, tol=1e-3, cache_mb=1024, max_iter=
     ----------
     X : ndarray or csr_matrix of shape (n, d)
     target, lower, upper : float arrays of shape (n,), with lower ≤ 0 ≤ upper
-    kernel : KernelSpec
+    kernel : KernelSpec or KernelMixture
     tol : float
         Largest violation of the optimality conditions that is left (LIBSVM's -e).
     cache_mb : float

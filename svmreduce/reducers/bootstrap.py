@@ -141,7 +141,7 @@ class BootstrapCleaning(BaseReducer):
             bundle = self._classify(X, codes, seed)
         with self._stage("select"):
             candidates = candidates_of(self.errors_, self.n_weak)
-            kept = SELECTIONS[self.select](self.entropy_, candidates, self.share, np.random.default_rng(seed))
+            kept = SELECTIONS[self.select](self.entropy_, candidates, self.share, _stream(seed, self.n_weak))
         facts = self._facts(bundle, candidates, kept)
         if self.audit:
             facts["support"] = self._where_support_vectors_went(X, codes)
@@ -180,7 +180,7 @@ class BootstrapCleaning(BaseReducer):
         return bundle
 
     def _find_gelling_point(self, svms: WeakSVMs, seed: int) -> None:
-        random = np.random.default_rng([seed, self.n_weak])
+        random = _stream(seed, self.n_weak + 1)
         rows = np.sort(random.choice(svms.n, min(svms.n, GELLING_ROWS), replace=False))
         members = min(self.n_weak, GELLING_MEMBERS)
         self.proportion_, self.curve_ = gelling_point(
@@ -232,7 +232,7 @@ class BootstrapCleaning(BaseReducer):
         left = classes[np.unique(codes[kept])]
         if len(left) == 0:
             raise InputError(
-                f"all {self.n_weak} weak SVMs agree about every row, which leaves none to train on: raise n_weak, C or "
+                f"the {self.n_weak} weak SVMs agree about every row, which leaves none to train on: raise n_weak, C or "
                 "gamma, or lower proportion"
             )
         if len(left) == 1:
@@ -249,3 +249,8 @@ class BootstrapCleaning(BaseReducer):
                 UserWarning,
                 stacklevel=4,
             )
+
+
+def _stream(seed: int, number: int) -> np.random.Generator:
+    """Random numbers of their own: the weak SVMs draw from the streams 0 to n_weak - 1."""
+    return np.random.default_rng([seed, number])

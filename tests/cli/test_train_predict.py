@@ -44,6 +44,36 @@ def files(tmp_path):
     return tmp_path, X, y
 
 
+@pytest.mark.parametrize("kernel", ["kmod", "gaussian_mahalanobis", "rbf:1+poly(degree=2,coef0=1):1"])
+def test_kernels_that_libsvm_does_not_have(files, kernel):
+    folder, X, y = files
+    assert run("train", "--kernel", kernel, "-g", "0.5", folder / "train", folder / "model").exit_code == 0
+    predicted = run("predict", "--json", folder / "test", folder / "model")
+    expected = SMO(kernel=kernel, gamma=0.5).fit(X[:150], y[:150]).score(X[150:], y[150:])
+    assert json.loads(predicted.stdout)["accuracy"] == pytest.approx(expected)
+    said = fails("train", "--solver", "libsvm", "--kernel", kernel, folder / "train", folder / "model")
+    assert "libsvm" in said and ("unknown kernel" in said or "takes one kernel" in said)
+
+
+def test_cleaning_before_a_backend_without_weights(files):
+    folder, _, _ = files
+    options = (
+        "--solver",
+        "libsvm",
+        "--reducer",
+        "bootstrap",
+        "--set",
+        "proportion=0.1",
+        "--set",
+        "share=0.9",
+        "-C",
+        "2",
+    )
+    trained = run("train", *options, "--json", folder / "train", folder / "model")
+    record = json.loads(trained.stdout)
+    assert record["reducer"] == "bootstrap" and 0 < record["kept"] < 150 and record["seconds"]["reduce"] > 0
+
+
 @pytest.mark.parametrize("solver", SOLVERS.names())
 def test_train_then_predict(files, solver):
     folder, _, y = files

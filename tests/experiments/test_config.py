@@ -5,7 +5,7 @@ import yaml
 
 from svmreduce.errors import InputError
 from svmreduce.experiments.config import Config, configs_folder, load
-from svmreduce.experiments.plan import expand
+from svmreduce.experiments.plan import expand, methods_of
 
 PLAIN = {"name": "try", "datasets": [{"generator": "checkerboard", "rows": 50}], "solvers": ["smo"]}
 
@@ -86,6 +86,17 @@ def test_scales_and_extends_lay_over_each_other(tmp_path):
     assert (small.name, small.seeds, small.grid) == ("top", [1, 2], {"C": [1, 2]})
     assert (small.limits.seconds, small.limits.memory_mb, small.scale) == (9, 100, "small")
     assert (smoke.grid, smoke.limits.seconds, smoke.repeats, smoke.scale) == ({"C": [0.125]}, 3, 2, "smoke")
+
+
+def test_powers_are_read_wherever_a_parameter_is(tmp_path):
+    reducer = {"name": "bootstrap", "C": "2^4", "weak_params": {"tol": "2^-3"}, "share": ["2^-1", 1]}
+    methods = methods_of(
+        load(write(tmp_path, solvers=[{"name": "smo", "C": "1e-2", "reducer": reducer}], control=False))
+    )
+    assert [method.reducer_params["share"] for method in methods] == [0.5, 1]
+    for method in methods:
+        assert method.solver_params == {"C": 0.01}
+        assert (method.reducer_params["C"], method.reducer_params["weak_params"]) == (16, {"tol": 0.125})
 
 
 def test_files_that_extend_each_other_are_told(tmp_path):
