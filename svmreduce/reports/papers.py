@@ -84,11 +84,11 @@ def beside(records: Records, name: str) -> Beside:
 
 def named_by(records: Records) -> str | None:
     """The table that the run's config names as its paper, if it is one that can be shown."""
-    name = str((records.config or {}).get("paper") or "")
-    paper, _, table = name.partition(":")
     try:
+        name = str((records.config or {}).get("paper") or "")
+        paper, _, table = name.partition(":")
         return name if table in LAYOUTS.get(paper, {}) and papers.find(name) else None
-    except InputError:
+    except InputError:  # a config that cannot be read, a paper whose tables are not at hand
         return None
 
 

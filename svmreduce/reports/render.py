@@ -206,6 +206,13 @@ _LATEX = {letter: f"\\{letter}" for letter in "&%$#_{}"} | {
     "|": r"\textbar{}",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
+    "→": r"$\rightarrow$",
+    "✓": r"$\surd$",
+    "≈": r"$\approx$",
+    "✗": r"$\times$",
+    "∅": r"$\emptyset$",
+    "±": r"$\pm$",
+    "–": "--",
 }
 
 

@@ -23,7 +23,7 @@ from svmreduce.reports.judging import (
     number,
 )
 from svmreduce.reports.papers import beside, long_table, named_by, wide_table
-from svmreduce.reports.render import markdown, terminal
+from svmreduce.reports.render import latex, markdown, terminal
 from tests.reports.made_up import failed, record, write
 
 TABLES = [f"{paper}:{table}" for paper in printed_papers.names() for table in LAYOUTS[paper]]
@@ -461,5 +461,14 @@ def test_report_sets_a_paper_beside_a_run(tmp_path):
     assert wrong.exit_code == 2 and "did you mean 'table4'?" in wrong.stderr
 
 
-def test_marks_survive_markdown():
-    assert "3.3 → 3.3 ✓" in markdown([wide_table(beside(as_run(solvers()), "aesvm:table4"))])
+def test_marks_survive_other_formats():
+    table = wide_table(beside(as_run(solvers()), "aesvm:table4"))
+    assert "3.3 → 3.3 ✓" in markdown([table])
+    assert r"3.3 $\rightarrow$ 3.3 $\surd$" in latex([table])
+    assert latex([table]).isascii()
+
+
+def test_a_broken_config_leaves_the_tables_as_they_are(tmp_path):
+    folder = write(tmp_path / "run", [record()])
+    (folder / "config.yaml").write_text("paper: [unclosed")
+    assert invoke(folder).exit_code == 0 and invoke(folder, "--paper", "aesvm:table4").exit_code == 2
