@@ -65,6 +65,17 @@ class KernelSpec:
     def code(self) -> int:
         return KERNEL_CODES[self.name]
 
+    def numbers(self) -> dict:
+        """Its name and the numbers that matter for it."""
+        matter = {"linear": (), "rbf": ("gamma",), "kmod": ("gamma", "coef0"), "sigmoid": ("gamma", "coef0")}
+        names = matter.get(self.name, ("gamma", "coef0", "degree"))
+        return {"kernel": self.name, **{name: getattr(self, name) for name in names}}
+
+    def in_words(self) -> str:
+        """rbf, gamma 0.5"""
+        (_, name), *numbers = self.numbers().items()
+        return ", ".join([name, *(f"{number} {value!r}" for number, value in numbers)])
+
     def mapped(self, X):
         """The rows as the kernel's norm sees them."""
         return X if self.norm is None else self.norm.mapped(X)
@@ -156,5 +167,5 @@ def resolve_gamma(gamma: float | str, X) -> float:
         # in two passes: a difference of squares would cancel
         variance = (np.square(values - mean).sum() + (cells - values.size) * mean**2) / cells
         is_constant = variance <= 1e-24 * mean**2  # what rounding leaves
-        return 1.0 if is_constant else 1.0 / (X.shape[1] * variance)
+        return 1.0 if is_constant else float(1.0 / (X.shape[1] * variance))
     raise InputError(f"gamma must be a positive number, 'auto' or 'scale', got {gamma!r}")

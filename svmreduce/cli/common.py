@@ -84,14 +84,15 @@ def timed_rows(source: str, split: str, n_features: int | None, label: str | Non
     """The rows, and the seconds it took to load them, compilation of the parser apart."""
     from svmreduce.data.libsvm_text import warm_up
 
+    read = reader_of(source, split, n_features, label)
     compile_off_the_clock(warm_up, quiet=quiet)
     start = perf_counter()
-    data = read_rows(source, split, n_features, label)
+    data = read()
     return data, perf_counter() - start
 
 
-def read_rows(source: str, split: str, n_features: int | None = None, label: str | None = None):
-    """A Dataset from a file, or from the catalogue by ``NAME[:VARIANT][:SPLIT]``.
+def reader_of(source: str, split: str, n_features: int | None = None, label: str | None = None):
+    """What reads a Dataset from a file, or from the catalogue by ``NAME[:VARIANT][:SPLIT]``; a wrong name is told now.
 
     Without a split it is the usual one of the command (``train`` or ``test``), or the only one there is.
     """
@@ -99,7 +100,8 @@ def read_rows(source: str, split: str, n_features: int | None = None, label: str
         from svmreduce.data.formats import load_dataset
 
         column = label if label is None else parse_value(label)
-        return load_dataset(source, n_features=n_features, label=column if type(column) is int else label)
+        label = column if type(column) is int else label
+        return lambda: load_dataset(source, n_features=n_features, label=label)
     from svmreduce.data import catalog
 
     if "/" in source or "." in source:
@@ -110,7 +112,8 @@ def read_rows(source: str, split: str, n_features: int | None = None, label: str
         raise InputError(f"no file {source!r} here, and {error}") from None
     if label is not None:
         raise InputError(f"{source}: --label is for files; the catalogue knows the labels of its data")
-    return catalog.load(name, given or (split if split in catalog.load_card(name).splits else None))
+    part = given or (split if split in catalog.load_card(name).splits else None)
+    return lambda: catalog.load(name, part)
 
 
 def check_task(source: str, data, name: str, method: type, instead: str = "") -> None:
@@ -131,6 +134,14 @@ def parse_settings(pairs) -> dict:
             raise InputError(f"--set takes key=value, got {pair!r}")
         settings[key] = parse_value(value)
     return settings
+
+
+def typed_parameters(options: dict, settings: dict) -> dict:
+    """The parameters that were typed, by flag or by --set; twice is an error."""
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in given.keys() & settings.keys():
+        raise InputError(f"{name} is given twice, by its own flag and by --set {name}={settings[name]}; leave one out")
+    return given | settings
 
 
 def parse_value(text: str):

@@ -12,7 +12,7 @@ from svmreduce.cli.common import (
     label_option,
     print_json,
     quiet_option,
-    read_rows,
+    reader_of,
     threads_option,
 )
 from svmreduce.errors import InputError
@@ -48,7 +48,7 @@ def predict(test, model, out, decision_values, threads, label, as_json, quiet):
     loaded = load_model(model)
     for note in loaded.notes:
         click.echo(f"Note: {model}: {note}", err=True)
-    data = read_rows(test, "test", label=label)
+    data = reader_of(test, "test", label=label)()
     if data.is_table and data.n_features != loaded.n_features:
         raise InputError(
             f"{test}: {data.n_features} columns (words count one per category), but {model} was trained on "

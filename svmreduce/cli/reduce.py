@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from time import perf_counter
 
 import click
 
@@ -20,8 +21,10 @@ from svmreduce.cli.common import (
     quiet_option,
     rows_options,
     timed_rows,
+    typed_parameters,
 )
-from svmreduce.registry import build_method
+from svmreduce.errors import InputError
+from svmreduce.registry import build_method, parameters_of
 
 _EPILOG = """\b
 Examples:
@@ -53,28 +56,38 @@ def reduce(source, out, method, settings, n_features, label, as_json, quiet, **o
     OUT is a LIBSVM file of the kept rows. OUT.weights has one number per line: how many rows that row
     stands for, in the form that LIBSVM's instance-weight tool reads.
     """
-    from svmreduce.data.files import write_whole
-    from svmreduce.data.formats import write_libsvm
+    from svmreduce.data.files import is_special, write_whole
+    from svmreduce.data.libsvm_text import check_labels, write_libsvm
     from svmreduce.reducers import REDUCERS
 
+    if is_special(out):
+        raise InputError(f"{out}: the weights go into a second file beside this one; give the name of a file")
     for path in (out, f"{out}.weights"):
         check_writable(path, source)
     reducer_class = REDUCERS.get(method)
-    given = {name: value for name, value in options.items() if value is not None} | parse_settings(settings)
-    reducer = build_method(method, reducer_class, given)
+    if options["random_state"] is not None and "random_state" not in parameters_of(reducer_class):
+        raise InputError(f"--seed: nothing in {method} is random; leave it out")
+    reducer = build_method(method, reducer_class, typed_parameters(options, parse_settings(settings)))
     if hasattr(reducer, "verbose"):
         reducer.verbose = not quiet and sys.stderr.isatty()
 
     data, load = timed_rows(source, "train", n_features, label, quiet)
     check_task(source, data, method, reducer_class)
+    check_labels(source, data.y)
     compile_off_the_clock(reducer_class.warm_up, quiet=quiet)
     reduction = reducer.fit_reduce(data.X, data.y)
+    start = perf_counter()
     write_libsvm(out, reduction.X, reduction.y)
     with write_whole(f"{out}.weights") as file:
         file.write("".join(f"{weight!r}\n" for weight in reduction.sample_weight.tolist()).encode())
 
     kept = len(reduction.indices)
-    seconds = {"load": load, **reduction.info.get("seconds", {}), "total": load + reducer.seconds_}
+    seconds = {
+        "load": load,
+        **reduction.info.get("seconds", {}),
+        "total": load + reducer.seconds_ + perf_counter() - start,
+    }
+    kernel = getattr(reducer, "kernel_", None)
     record = {
         "method": method,
         "rows": data.n_rows,
@@ -83,6 +96,7 @@ def reduce(source, out, method, settings, n_features, label, as_json, quiet, **o
         "weight_sum": float(reduction.sample_weight.sum()),
         "residual_max": reduction.info.get("residual_max"),
         "seconds": seconds,
+        "kernel": kernel and kernel.numbers(),
         "facts": {name: value for name, value in reduction.info.items() if name not in ("kept", "seconds")},
     }
     if as_json:
@@ -92,6 +106,7 @@ def reduce(source, out, method, settings, n_features, label, as_json, quiet, **o
         print_pairs(
             [
                 ("method", method),
+                ("kernel", kernel and kernel.in_words()),
                 ("rows", data.n_rows),
                 ("kept", f"{kept} ({record['kept_percent']:.2f} %)"),
                 ("weight sum", f"{record['weight_sum']:.6f}"),

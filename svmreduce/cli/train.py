@@ -19,6 +19,7 @@ from svmreduce.cli.common import (
     quiet_option,
     rows_options,
     timed_rows,
+    typed_parameters,
 )
 from svmreduce.errors import InputError
 from svmreduce.registry import build_method, nearest_name_error, parameters_of
@@ -81,15 +82,15 @@ def _build(solver, solver_class, reducer, reducer_class, options, settings):
     """Solver and reducer from the flags that were typed; their own defaults for the rest."""
     from svmreduce.kernels import parse_kernel
 
+    options["C"] = options.pop("cost")
     given = {name: value for name, value in options.items() if value is not None}
-    if "cost" in given:
-        given["C"] = given.pop("cost")
     if "kernel" in given:
         parse_kernel(given["kernel"], solver_class.kernels, whose=solver, mixes=solver_class.mixes_kernels)
     if len(solver_class.kernels) == 1:
         given["kernel"] = solver_class.kernels[0]
     known = parameters_of(solver_class)
     reducer_known = parameters_of(reducer_class) if reducer_class else {}
+    typed_parameters(options, {key: settings[key] for key in settings if key not in reducer_known})
     for key in settings:
         if key not in known and key not in reducer_known:
             both = " or ".join(filter(None, [solver, reducer]))
@@ -124,6 +125,8 @@ def _fit(method, reduce, data, sample_weight) -> dict:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # not converging is in the record
         method.fit(X, y, sample_weight=sample_weight)
+    if hasattr(method, "reduction_"):
+        kept = {"kept": method.reduction_["kept"]}
     classes = getattr(method, "classes_", None)
     return {
         "rows": data.n_rows,
@@ -145,7 +148,7 @@ def _read_weights(path: str, rows: int):
     from svmreduce.data.files import read_bytes
 
     try:
-        lines = read_bytes(path).decode("utf-8").splitlines()
+        lines = read_bytes(path).decode("utf-8").rstrip().splitlines()
     except UnicodeDecodeError:
         raise InputError(f"{path}: not text; give one weight per line") from None
     if len(lines) != rows:
@@ -174,10 +177,8 @@ def _report(record, model, as_json, quiet):
             [
                 ("solver", record["solver"]),
                 ("data", shape),
-                (
-                    "reducer",
-                    f"{record['reducer']}, {record['kept']} rows kept" if "reducer" in record else None,
-                ),
+                ("reducer", record.get("reducer")),
+                ("kept", f"{record['kept']} ({record['kept'] / record['rows']:.2%})" if "kept" in record else None),
                 *((name.replace("_", " "), value) for name, value in counters),
                 ("seconds", ", ".join(f"{name} {value:.3f}" for name, value in record["seconds"].items())),
                 ("model", model),

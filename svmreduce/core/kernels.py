@@ -15,7 +15,7 @@ from threadpoolctl import ThreadpoolController
 
 from svmreduce.core import tiles
 from svmreduce.core.jit import in_threads, resolve_threads
-from svmreduce.core.tiles import DIFFERENCES, LEFT, PRODUCT, RADIAL, SCATTER
+from svmreduce.core.tiles import DIFFERENCES, KMOD, LEFT, LINEAR, POLY, PRODUCT, RADIAL, SCATTER
 
 FEW_FEATURES = 16  # up to here differences beat a BLAS call
 TILE = 512  # right rows in a tile
@@ -71,7 +71,8 @@ class KernelRows:
     """Rows made ready for kernel evaluation in one precision.
 
     For kernels of the distance dense rows are centred first (distances do not change), which is what keeps the
-    product form's cancellation harmless in float32. A kernel with a norm of its own sees the rows through it.
+    product form's cancellation harmless in float32. √gamma is part of the rows, so that neither very small nor very
+    large data leave the range of float32. A kernel with a norm of its own sees the rows through it.
 
     Parameters
     ----------
@@ -88,14 +89,16 @@ class KernelRows:
         self.n, self.d = X.shape
         self.dtype = np.dtype(dtype)
         self.centre = None
+        stretch = 1.0 if kernel.code == LINEAR else math.sqrt(kernel.gamma)
         if sparse.issparse(X):
             self.mode = SCATTER
-            data = np.ascontiguousarray(X.data, self.dtype)
+            values = X.data * stretch
+            data = self._cast(values)
             indptr = X.indptr.astype(np.int64, copy=False)
             self.columns, indices = _few_columns(X, None if like is None else like.columns)
             self.width = X.shape[1] if self.columns is None else len(self.columns) + 1
             dense = np.empty((0, 0), self.dtype)
-            norm = tiles.squared_norms(X.data, indptr).astype(self.dtype)
+            norm = self._cast(tiles.squared_norms(values, indptr))
             mean_entries = X.nnz / max(1, self.n)
             width = SCATTER_TILE_BYTES / (self.dtype.itemsize * max(1.0, min(self.d, 32 * mean_entries)))
             self.tile = int(min(TILE, max(64, width // 64 * 64)))
@@ -106,24 +109,41 @@ class KernelRows:
             dense = np.empty((self.n, self.d), self.dtype)
             norm = np.empty(self.n, self.dtype)
             for i0 in range(0, self.n, 4096):
-                part = X[i0 : i0 + 4096] - self.centre
-                dense[i0 : i0 + 4096] = part
-                norm[i0 : i0 + 4096] = np.einsum("ij,ij->i", part, part)
+                part = (X[i0 : i0 + 4096] - self.centre) * stretch
+                dense[i0 : i0 + 4096] = self._cast(part)
+                norm[i0 : i0 + 4096] = self._cast(np.einsum("ij,ij->i", part, part))
             data, indices, indptr = np.empty(0, self.dtype), np.empty(0, np.int32), np.empty(0, np.int64)
             self.tile = TILE
         self.arrays = (dense, data, indices, indptr, norm)
 
+    def _cast(self, values):
+        with np.errstate(over="ignore"):  # ``rounding`` tells
+            return np.ascontiguousarray(values, self.dtype)
+
     def parameters(self):
+        return self.mode, self.kernel.code, 1.0, float(self.kernel.coef0), int(self.kernel.degree)
+
+    def rounding(self) -> float:
+        """About how far rounding may move a squared distance between mixtures of these rows; infinite on overflow."""
         k = self.kernel
-        return self.mode, k.code, float(k.gamma), float(k.coef0), int(k.degree)
+        size = np.float64(self.arrays[4].max(initial=0.0))
+        reach = size + abs(k.coef0)
+        with np.errstate(over="ignore"):
+            if k.code in RADIAL:  # a difference of coordinates, or of squared lengths; times the steepest slope
+                slope = 1.0 + k.coef0 if k.code == KMOD else 1.0
+                numbers = 1.0 + slope * (np.sqrt(size) if self.mode == DIFFERENCES else size)
+            elif k.code == POLY:
+                numbers = max(1, k.degree) * reach**k.degree
+            else:
+                numbers = size if k.code == LINEAR else 1.0 + reach
+        return 4.0 * np.finfo(self.dtype).eps / 2.0 * float(numbers)
 
     def _slot(self):
         return np.full(self.width if self.mode == SCATTER else 0, -1, np.int32)
 
     def diagonal(self):
         """k(x, x) of every row, in double."""
-        k = self.kernel
-        return tiles.diagonal(k.code, float(k.gamma), float(k.coef0), int(k.degree), self.arrays[4])
+        return tiles.diagonal(*self.parameters()[1:], self.arrays[4])
 
     def block(self, rows, right, columns, out, stride, threads=1):
         """out[i*stride + j] = k(row i, column j) for these rows of self and columns of ``right``."""

@@ -145,7 +145,7 @@ def optimise_block(K, stride, diagonal, beta, v, lower, upper, tol, max_steps):
         patience = min(max_steps - steps, max(n, 500))
         made, high, low = _pair_steps(K, stride, diagonal, beta, v, lower, upper, tol, patience)
         steps += made
-        if high - low <= tol or steps >= max_steps:
+        if not high - low > tol or steps >= max_steps:  # also where kernel values are not numbers
             return steps, high, low
         rows = _still_movable(beta, v, lower, upper, high, low)
         if 2 * rows.size > n:

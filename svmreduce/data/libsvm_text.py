@@ -151,8 +151,7 @@ def write_libsvm(path: str | os.PathLike, X: Matrix, y: np.ndarray, *, precision
         Significant digits, instead of all.
     """
     X, y = sparse.csr_matrix(X) if sparse.issparse(X) else np.asarray(X), np.asarray(y)
-    if y.dtype.kind not in "biuf":
-        raise InputError(f"{path}: LIBSVM text needs numeric labels, not {y.dtype}; code them as numbers")
+    check_labels(path, y)
     if X.shape[0] != len(y):
         raise InputError(f"{path}: {X.shape[0]} rows but {len(y)} labels; give one label per row")
     values = X.data if sparse.issparse(X) else X
@@ -162,6 +161,11 @@ def write_libsvm(path: str | os.PathLike, X: Matrix, y: np.ndarray, *, precision
         for start in range(0, len(y), _ROWS_AT_ONCE):
             part = slice(start, start + _ROWS_AT_ONCE)
             stream.write(_as_text(sparse.csr_matrix(X[part], dtype=np.float64, copy=True), y[part], precision))
+
+
+def check_labels(path: str | os.PathLike, y: np.ndarray) -> None:
+    if y.dtype.kind not in "biuf":
+        raise InputError(f"{path}: LIBSVM text needs numbers as labels, not text such as {str(y[0])!r}; code them")
 
 
 def _as_text(X: sparse.csr_matrix, y: np.ndarray, precision: int | None) -> bytes:

@@ -8,9 +8,10 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_X_y
 
-from svmreduce.checks import check_parameters
+from svmreduce.checks import canonical_rows, check_parameters
 from svmreduce.errors import InputError
 from svmreduce.types import Reduction
 
@@ -53,6 +54,9 @@ class BaseReducer(BaseEstimator):
         check_parameters(self)
         start = perf_counter()
         X, y = check_X_y(X, y, accept_sparse="csr", dtype=np.float64, order="C", y_numeric=False)
+        X = canonical_rows(X)
+        if "regression" not in self.tasks:
+            check_classification_targets(y)
         indices, weights, info = self._reduce(X, y)
         if len(indices) == 0:
             raise InputError(f"{type(self).__name__} kept no row; ask for more")

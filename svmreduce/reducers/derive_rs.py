@@ -20,8 +20,7 @@ from svmreduce.kernels import kernel_for, parse_kernel
 from svmreduce.reducers.base import BaseReducer
 
 LARGEST_V = 20_000  # two blocks of V × V kernel values per thread
-# float32 rounds distances by some 1e-7 of k(x,x): far below ε down to here, and the margin makes it safe
-FLOAT32_EPSILON, FLOAT32_MARGIN, FLOAT64_MARGIN = 1e-4, 1e-6, 1e-13
+FINE_ROUNDING, COARSEST_ROUNDING = 0.02, 0.5  # as shares of ε: float32 is good enough; even double is not
 
 
 class DeriveRS(BaseReducer):
@@ -80,7 +79,7 @@ class DeriveRS(BaseReducer):
 
     def _reduce(self, X, y):
         parse_kernel(self.kernel, whose="DeriveRS", mixes=False)
-        kernel = kernel_for(X, self.kernel, self.gamma, self.coef0, self.degree)
+        self.kernel_ = kernel = kernel_for(X, self.kernel, self.gamma, self.coef0, self.degree)
         codes = np.unique(y, return_inverse=True)[1]
         return representative_set(X, codes, np.ones(len(y)), kernel, epsilon=self.epsilon, P=self.P, V=self.V,
                                   first_level=self.first_level, threads=self.threads, verbose=self.verbose)  # fmt: skip
@@ -90,17 +89,7 @@ def representative_set(X, y, weights, kernel, *, epsilon, P, V, first_level, thr
     """The rows to keep, what each stands for, and facts: residual_max, cells, seconds per level."""
     _check(epsilon, P, V, first_level)
     start = perf_counter()
-    rows = KernelRows(kernel, X, np.float32)
-    scale = rows.diagonal().max()
-    limit = epsilon - FLOAT32_MARGIN * scale
-    if 0 < epsilon < FLOAT64_MARGIN * scale:
-        raise InputError(
-            f"kernel values reach {scale:.0e}, where double precision cannot tell squared distances below "
-            f"{FLOAT64_MARGIN * scale:.0e} from 0: scale the data, or give a larger epsilon than {epsilon:g}"
-        )
-    if epsilon < FLOAT32_EPSILON * scale:
-        rows = KernelRows(kernel, X, np.float64)
-        limit = max(epsilon, FLOAT64_MARGIN * scale)  # ε = 0 still knows equal rows
+    rows, limit = _rows_precise_enough(kernel, X, epsilon)
     threads = resolve_threads(threads)
     cutter = _Cutter(X, rows, V)
     parts = [part for parts in in_threads(lambda code: cutter.first_level(np.flatnonzero(y == code), P, first_level),
@@ -120,6 +109,22 @@ def representative_set(X, y, weights, kernel, *, epsilon, P, V, first_level, thr
     levels = {"first_level": half_way - start, "second_level": share * rest, "derive": (1 - share) * rest}
     facts = {"kept": len(indices), "cells": cells, "residual_max": residual, "seconds": levels}
     return indices[order], beta[order], facts
+
+
+def _rows_precise_enough(kernel, X, epsilon):
+    """The rows in float32 if it can tell distances of ε apart, else in double; and ε less what rounding may hide."""
+    rows = KernelRows(kernel, X, np.float32)
+    if rows.rounding() > FINE_ROUNDING * epsilon:
+        rows = KernelRows(kernel, X, np.float64)
+    rounding = rows.rounding()
+    if not np.isfinite(rounding):
+        raise InputError(f"values of the {kernel.name} kernel are too large for double precision: scale the data")
+    if 0 < epsilon < rounding / COARSEST_ROUNDING:
+        raise InputError(
+            f"for data of this size double precision cannot tell squared {kernel.name} distances below {rounding:.0e} "
+            f"from 0: scale the data, or give a larger epsilon than {epsilon:g}"
+        )
+    return rows, max(epsilon - rounding, rounding)  # ε = 0 still knows equal rows
 
 
 def _check(epsilon, P, V, first_level):

@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from svmreduce.checks import check_parameters
+from svmreduce.checks import canonical_rows, check_parameters
 from svmreduce.errors import InputError
 from svmreduce.kernels import LIBSVM_KERNELS, KernelMixture, KernelSpec, kernel_for, parse_kernel
 from svmreduce.model import KernelModel, votes
@@ -97,7 +97,7 @@ class BaseSolver(BaseEstimator):
         """Checked rows, targets and weights without zero-weight rows, and which rows those are."""
         check_parameters(self)
         X, y = validate_data(self, X, y, **_FORM)
-        X = _canonical(X)
+        X = canonical_rows(X)
         weights = np.ones(X.shape[0])
         if sample_weight is not None:
             if not np.asarray(sample_weight).any():
@@ -139,7 +139,7 @@ class BaseSolver(BaseEstimator):
     def _new_rows(self, X):
         """Checked rows and the thread count, as the model's methods take them."""
         check_is_fitted(self)
-        X = _canonical(validate_data(self, X, reset=False, **_FORM))
+        X = canonical_rows(validate_data(self, X, reset=False, **_FORM))
         return X, {"threads": getattr(self, "threads", None)}
 
     def predict(self, X) -> np.ndarray:
@@ -235,13 +235,3 @@ def seed_of(random_state) -> int:
 
 
 _FORM = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "accept_large_sparse": False}
-
-
-def _canonical(X):
-    """CSR rows sorted, without repeats, as ``csr_matrix``; arrays as they are."""
-    if not sparse.issparse(X):
-        return X
-    if not (isinstance(X, sparse.csr_matrix) and X.has_canonical_format):
-        X = sparse.csr_matrix(X, copy=True)
-        X.sum_duplicates()
-    return X

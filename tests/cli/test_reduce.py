@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from svmreduce.cli.main import cli
 from svmreduce.data import synthetic
 from svmreduce.data.formats import read_libsvm, write_libsvm
+from svmreduce.kernels import resolve_gamma
 
 
 def call(*arguments):
@@ -53,6 +54,33 @@ def test_training_on_the_files_is_training_aesvm(board, tmp_path):
     assert json.loads(at_once.stdout)["seconds"]["reduce"] > 0
 
 
+def test_the_kernel_is_told_so_that_training_can_use_the_same(board, tmp_path):
+    """gamma="scale" of the kept rows is another number than that of all rows."""
+    out, first, second = tmp_path / "small", tmp_path / "m1", tmp_path / "m2"
+    kernel = json.loads(call("reduce", "--epsilon", "0.01", board, out, "--json").stdout)["kernel"]
+    assert kernel == {"kernel": "rbf", "gamma": resolve_gamma("scale", read_libsvm(board)[0])}
+    assert f"rbf, gamma {kernel['gamma']!r}" in call("reduce", "--epsilon", "0.01", board, out).output
+    by_files = call("train", "-g", kernel["gamma"], "--json", "--weights", f"{out}.weights", out, first)
+    at_once = call("train", "--solver", "aesvm", "--json", board, second)
+    records = [json.loads(done.stdout) for done in (by_files, at_once)]
+    assert records[0]["objective"] == pytest.approx(records[1]["objective"], rel=1e-6)
+    assert records[1]["kept"] == records[0]["rows"] < records[1]["rows"]
+
+
+def test_what_cannot_be_written_is_told_before_the_work(board, tmp_path):
+    (tmp_path / "words.csv").write_text("a,b,kind\n" + "1,2,yes\n2,1,no\n" * 20)
+    done = call("reduce", tmp_path / "words.csv", tmp_path / "out")
+    assert done.exit_code == 2 and "LIBSVM text needs numbers as labels, not text such as 'yes'" in done.stderr
+    done = call("reduce", board, "/dev/null")
+    assert done.exit_code == 2 and "the weights go into a second file beside this one" in done.stderr
+    assert list(tmp_path.glob("out*")) == []
+
+
+def test_a_blank_last_line_of_weights_is_no_weight(board, tmp_path):
+    (tmp_path / "weights").write_text("1\n" * 3000 + "\n\n")
+    assert call("train", "--weights", tmp_path / "weights", board, tmp_path / "model").exit_code == 0
+
+
 def test_the_gelling_curve_is_shown(board, tmp_path):
     options = ("--method", "bootstrap", "--proportion", "auto", "-g", "4", "--set", "C=10", "--set", "share=0.5")
     done = call("reduce", *options, board, tmp_path / "hard", "--json")
@@ -86,6 +114,8 @@ def test_every_reducer_writes(board, tmp_path):
         (["--set", "Q=3"], "unknown parameter of derive_rs 'Q'"),
         (["--method", "random", "--epsilon", "1"], "unknown parameter of random 'epsilon'"),
         (["--kernel", "rfb"], "did you mean 'rbf'"),
+        (["--seed", "1"], "--seed: nothing in derive_rs is random"),
+        (["--epsilon", "0.1", "--set", "epsilon=0.2"], "epsilon is given twice"),
     ],
 )
 def test_bad_flags_are_one_line(board, tmp_path, flags, message):

@@ -106,16 +106,89 @@ def test_without_tolerance_every_distinct_row_stays_and_the_svm_is_the_svm(form,
     assert_allclose(ours.decision_function(form(X)), expected.decision_function(form(X)), atol=1e-4)
 
 
+def _true_residuals(gamma, X, y, kept):
+    """Squared distances from dropped rows to the hull of their class's kept rows, all in double by differences."""
+    K = np.exp(-gamma * np.array([np.square(X - x).sum(axis=1) for x in X]))
+    for label in np.unique(y):
+        own = kept.indices[y[kept.indices] == label]
+        for x in np.setdiff1d(np.flatnonzero(y == label), own):
+            yield distance_to_hull(K[np.ix_(own, own)], K[x, own], K[x, x])
+
+
+def _clusters(d, spread, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(6, d))[rng.integers(0, 6, 120)] * spread + 0.2 * rng.normal(size=(120, d))
+    return X, np.arange(120) % 2
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("spread", [1.0, 1e3, 1e5])
+@pytest.mark.parametrize("d", [2, 20])
+def test_the_certificate_holds_where_squared_lengths_cancel(d, spread, form):
+    """Clusters far apart: distances within one are lost in float32 products of whole rows."""
+    X, y = _clusters(d, spread)
+    kept = DeriveRS(gamma=0.5, epsilon=0.05).fit_reduce(form(X), y)
+    assert max(_true_residuals(0.5, X, y, kept), default=0.0) <= 0.05 * 1.001
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "sigmoid", "kmod"])
+@pytest.mark.parametrize("factor", [2.0**-80, 2.0**80, 2.0**200])
+def test_the_unit_of_measurement_does_not_matter(kernel, factor, form):
+    """gamma="scale" follows the data's size, so the reduction does not see it, however small or large."""
+    X, y = _blobs(200, 3, seed=9)
+    first = DeriveRS(kernel=kernel, epsilon=0.02).fit_reduce(form(X), y)
+    second = DeriveRS(kernel=kernel, epsilon=0.02).fit_reduce(form(X * factor), y)
+    assert np.array_equal(first.indices, second.indices)
+    assert_allclose(first.sample_weight, second.sample_weight, rtol=1e-6)
+    assert len(first.indices) < 200
+
+
+def test_negative_kernel_values_keep_the_bound():
+    """With coef0 < 0 every k(x, x) of this sigmoid kernel is negative."""
+    X, y = _blobs(100, seed=10)
+    kernel = KernelSpec("sigmoid", 0.01, -1.0)
+    kept = _reducer(kernel, epsilon=1e-3).fit_reduce(X, y)
+    assert kernel_matrix(kernel, X, X).diagonal().max() < 0
+    assert kept.info["residual_max"] <= 1e-3 and kept.sample_weight.sum() == pytest.approx(100)
+
+
+def test_repeated_entries_of_sparse_rows_add_up():
+    X, y = _blobs(80, 3, seed=11)
+    whole = sparse.csr_matrix(X)
+    twice = sparse.csr_matrix((np.repeat(whole.data / 2, 2), np.repeat(whole.indices, 2), whole.indptr * 2), X.shape)
+    first, second = (DeriveRS(gamma=0.5).fit_reduce(rows, y) for rows in (whole, twice))
+    assert np.array_equal(first.indices, second.indices)
+    assert_allclose(first.X.toarray(), second.X.toarray())
+
+
+def _primal(fitted, X, y, weights, C):
+    """½||w||² + C Σ weight·hinge, and ||w||, of a fitted machine, from its own definition."""
+    coef, vectors = fitted.dual_coef_.ravel(), fitted.support_vectors_
+    squared = coef @ kernel_matrix(KernelSpec("rbf", 1.0), vectors, vectors) @ coef
+    margins = np.where(y == fitted.classes_[1], 1, -1) * fitted.decision_function(X)
+    return squared / 2 + C * weights @ np.maximum(0, 1 - margins), np.sqrt(squared)
+
+
 @pytest.mark.parametrize("epsilon", [1e-3, 1e-2, 1e-1])
 @pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
-def test_corollary_3(epsilon, C):
-    """F₁(w₁*) − F₂(w₂*) ≤ C√(Cε) for the primal optima, with the paper's C, whose C/N is ours."""
+def test_what_the_representative_set_says_of_all_rows(epsilon, C):
+    """The step of the paper's proof: the same w on all rows costs at most C·||w||·√ε more per row dropped.
+
+    A dropped row's hinge is at most that of its mixture plus |w·τ|, and a mixture's hinge at most the mixture of
+    hinges. (Corollary 3 itself, far looser, follows with the most that ||w|| can be.)
+    """
     X, y = _blobs(300, seed=3)
+    kept = DeriveRS(gamma=1.0, epsilon=epsilon).fit_reduce(X, y)
+    fitted = SMO(C=C, gamma=1.0, tol=1e-6).fit(kept.X, kept.y, sample_weight=kept.sample_weight)
+    on_all, length = _primal(fitted, X, y, np.ones(300), C)
+    on_kept, _ = _primal(fitted, kept.X, kept.y, kept.sample_weight, C)
+    dropped = 300 - len(kept.indices)
+    assert dropped > 0 and on_all - on_kept <= C * length * np.sqrt(kept.info["residual_max"]) * dropped
     full = SMO(C=C, gamma=1.0, tol=1e-6).fit(X, y)
-    ours = AESVC(C=C, gamma=1.0, tol=1e-6, epsilon=epsilon).fit(X, y)
-    paper_C = C * len(y)
-    difference = -full.objective_ - -ours.objective_  # strong duality: primal optimum = −(dual objective)
-    assert difference <= paper_C * np.sqrt(paper_C * epsilon) + 1e-6 * abs(full.objective_)
+    assert -full.objective_ <= on_all * (1 + 1e-6)
+    # Corollary 3, with the paper's C, whose C/N is ours; strong duality: primal optimum = −(dual objective)
+    assert -full.objective_ - on_kept <= 300 * C * np.sqrt(300 * C * epsilon)
 
 
 def test_row_order_changes_nothing_but_order_in_one_cell():
@@ -198,7 +271,20 @@ def test_kept_share_is_the_printed_one(real_file, name, g, epsilon, printed):
     assert kept.info["residual_max"] <= epsilon
 
 
-def test_an_epsilon_below_rounding_is_refused_rather_than_broken():
-    X = 1e8 * np.random.default_rng(0).normal(size=(60, 3))
-    with pytest.raises(InputError, match="scale the data, or give a larger epsilon"):
-        DeriveRS(kernel="linear", epsilon=1e-2).fit_reduce(X, np.arange(60) % 2)
+@pytest.mark.parametrize(
+    ("kernel", "size", "message"),
+    [
+        ("linear", 1e8, "scale the data, or give a larger epsilon"),
+        ("linear", 1e160, "too large for double precision: scale the data"),
+        ("poly", 1e80, "too large for double precision: scale the data"),
+    ],
+)
+def test_an_epsilon_below_rounding_is_refused_rather_than_broken(kernel, size, message):
+    X = size * np.random.default_rng(0).normal(size=(60, 3))
+    with pytest.raises(InputError, match=message):
+        DeriveRS(kernel=kernel, gamma=1.0, epsilon=1e-2).fit_reduce(X, np.arange(60) % 2)
+
+
+def test_targets_that_are_no_classes_are_refused():
+    with pytest.raises(ValueError, match="continuous"):
+        DeriveRS().fit_reduce(np.random.default_rng(0).normal(size=(20, 2)), np.linspace(0, 1, 20))
