@@ -210,7 +210,7 @@ def test_writing_sorts_and_leaves_the_matrix_alone(tmp_path):
 def test_what_cannot_be_written(tmp_path):
     path = tmp_path / "f"
     for X, y, reason in [
-        (np.ones((2, 1)), np.array(["a", "b"]), "needs numeric labels"),
+        (np.ones((2, 1)), np.array(["a", "b"]), "needs numbers as labels"),
         (np.ones((2, 1)), np.ones(3), "2 rows but 3 labels"),
         (np.array([[np.nan]]), np.ones(1), "hold nan or inf"),
     ]:
