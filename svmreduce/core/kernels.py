@@ -92,13 +92,14 @@ class KernelRows:
         stretch = 1.0 if kernel.code == LINEAR else math.sqrt(kernel.gamma)
         if sparse.issparse(X):
             self.mode = SCATTER
-            values = X.data * stretch
-            data = self._cast(values)
             indptr = X.indptr.astype(np.int64, copy=False)
+            values = X.data * stretch
+            with np.errstate(over="ignore"):  # ``rounding`` tells
+                data = np.ascontiguousarray(values, self.dtype)
+                norm = tiles.squared_norms(values, indptr).astype(self.dtype)
             self.columns, indices = _few_columns(X, None if like is None else like.columns)
             self.width = X.shape[1] if self.columns is None else len(self.columns) + 1
             dense = np.empty((0, 0), self.dtype)
-            norm = self._cast(tiles.squared_norms(values, indptr))
             mean_entries = X.nnz / max(1, self.n)
             width = SCATTER_TILE_BYTES / (self.dtype.itemsize * max(1.0, min(self.d, 32 * mean_entries)))
             self.tile = int(min(TILE, max(64, width // 64 * 64)))
@@ -108,17 +109,10 @@ class KernelRows:
             self.centre = np.zeros(self.d) if not radial else (X.mean(axis=0) if like is None else like.centre)
             dense = np.empty((self.n, self.d), self.dtype)
             norm = np.empty(self.n, self.dtype)
-            for i0 in range(0, self.n, 4096):
-                part = (X[i0 : i0 + 4096] - self.centre) * stretch
-                dense[i0 : i0 + 4096] = self._cast(part)
-                norm[i0 : i0 + 4096] = self._cast(np.einsum("ij,ij->i", part, part))
+            tiles.centred(np.ascontiguousarray(X, np.float64), self.centre, stretch, dense, norm)
             data, indices, indptr = np.empty(0, self.dtype), np.empty(0, np.int32), np.empty(0, np.int64)
             self.tile = TILE
         self.arrays = (dense, data, indices, indptr, norm)
-
-    def _cast(self, values):
-        with np.errstate(over="ignore"):  # ``rounding`` tells
-            return np.ascontiguousarray(values, self.dtype)
 
     def parameters(self):
         return self.mode, self.kernel.code, 1.0, float(self.kernel.coef0), int(self.kernel.degree)

@@ -122,6 +122,19 @@ def _finish(code, gamma, coef0, degree, have_distances, left_norm, right_norm, A
                 a[j] = kmod(gamma * squared, coef0, phi_of_shape)
 
 
+@njit(fastmath=VECTOR)
+def centred(X, centre, stretch, out, norm):
+    """out = stretch·(X − centre), and the squared lengths of its rows, computed in double."""
+    for i in range(X.shape[0]):
+        x, o = X[i], out[i]
+        total = 0.0
+        for f in range(x.size):
+            value = stretch * (x[f] - centre[f])
+            o[f] = value
+            total += value * value
+        norm[i] = total
+
+
 @njit()
 def _dense_tile(X, rows):
     T = np.empty((X.shape[1], rows.size), X.dtype)

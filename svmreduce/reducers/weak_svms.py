@@ -7,21 +7,21 @@ answers do not depend on the number of threads.
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import dataclass
+from time import perf_counter
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from svmreduce.core.jit import in_threads
+from svmreduce.core.jit import in_threads, in_threads_as_they_come
 from svmreduce.errors import InputError
 from svmreduce.kernels import GAUSSIANS, KernelPart, parse_kernel, resolve_gamma
 from svmreduce.norms import learn_norm
 from svmreduce.registry import build_method, parameters_of
 from svmreduce.solvers import SOLVERS
 
-BLOCK = 32_768  # rows classified at a time
+BLOCK = 16_384  # rows classified at a time
 LEAST_SAMPLE = 10  # rows
 MOST_DRAWS = 100  # samples that one SVM may try
 
@@ -105,17 +105,11 @@ class WeakSVMs:
             f"{why}; raise proportion"
         )
 
-    def train(self, samples: list[Sample], tell=lambda: None) -> list[WeakSVM]:
+    def train(self, samples: list[Sample]) -> list[WeakSVM]:
         """One SVM for each sample; a sample on which training fails is drawn anew, and counted, too."""
-
-        def job(number):
-            trained = self._train_one(number, samples[number])
-            tell()
-            return trained
-
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # counted instead
-            return in_threads(job, len(samples), self.threads)
+            return in_threads(lambda number: self._train_one(number, samples[number]), len(samples), self.threads)
 
     def _train_one(self, number: int, sample: Sample) -> WeakSVM:
         settings, norm = self.members[number]
@@ -130,19 +124,35 @@ class WeakSVMs:
             except InputError as error:
                 sample = self._draw(number, len(sample.rows), sample.failed_draws + 1, error)
 
-    def classify(self, bundle: list[WeakSVM], tell=lambda: None) -> np.ndarray:
-        """Class numbers of shape (members, n), in blocks of rows."""
-        blocks = math.ceil(self.n / BLOCK)
-        predicted = np.empty((len(bundle), self.n), np.min_scalar_type(self.codes.max()))
+    def train_and_classify(self, samples: list[Sample], tell=lambda: None):
+        """The bundle, the class numbers it gives to all rows, of shape (members, n), and the share of training.
 
-        def job(place):
-            number, block = divmod(place, blocks)
-            rows, member = slice(block * BLOCK, (block + 1) * BLOCK), bundle[number]
-            predicted[number, rows] = member.solver.predict(member.X[rows])
+        A trained SVM may classify while others are still in training, so that no thread waits; the share is that of
+        the time that both kept the threads busy.
+        """
+        bundle = [None] * len(samples)
+        predicted = np.empty((len(samples), self.n), np.min_scalar_type(self.codes.max()))
+        training, classifying = [], []
+
+        def train(number):
+            start = perf_counter()
+            bundle[number] = self._train_one(number, samples[number])
+            training.append(perf_counter() - start)
+            tell()
+            return [(number, slice(low, low + BLOCK)) for low in range(0, self.n, BLOCK)]
+
+        def classify(job):
+            start = perf_counter()
+            number, rows = job
+            member = bundle[number]
+            predicted[job] = member.solver.model_.predict(member.X[rows], threads=1)  # rows known to be sound
+            classifying.append(perf_counter() - start)
             tell()
 
-        in_threads(job, len(bundle) * blocks, self.threads)
-        return predicted
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            in_threads_as_they_come(train, classify, len(samples), self.threads)
+        return bundle, predicted, sum(training) / (sum(training) + sum(classifying))
 
     def accuracy(self, proportion: float, members: int, rows: np.ndarray) -> float:
         """Mean accuracy of a few members on these rows, each on those that are not in its sample."""
@@ -158,7 +168,10 @@ class WeakSVMs:
 
 
 def _members(kernel: str, n_weak: int) -> list[KernelPart]:
-    """One kernel for each member: in the proportion of the counts, else in equal shares."""
+    """One kernel for each member: in the proportion of the counts, else in equal shares, and by turns.
+
+    (By turns, so that the first few members are a fair sample of all.)
+    """
     parts = parse_kernel(kernel)
     if parts[0].count is None:
         counts = [len(share) for share in np.array_split(np.arange(n_weak), len(parts))]
@@ -167,4 +180,5 @@ def _members(kernel: str, n_weak: int) -> list[KernelPart]:
         counts = [0 if rest else whole * part.count for part in parts]
     if 0 in counts:
         raise InputError(f"n_weak must be such that kernel {kernel!r} can share it out, got {n_weak}")
-    return [part for part, count in zip(parts, counts, strict=True) for _ in range(count)]
+    turns = [((place + 0.5) / count, part) for part, count in zip(parts, counts, strict=True) for place in range(count)]
+    return [part for _, part in sorted(turns, key=lambda turn: turn[0])]
