@@ -69,7 +69,8 @@ class KernelSpec:
         """Its name and the numbers that matter for it."""
         matter = {"linear": (), "rbf": ("gamma",), "kmod": ("gamma", "coef0"), "sigmoid": ("gamma", "coef0")}
         names = matter.get(self.name, ("gamma", "coef0", "degree"))
-        return {"kernel": self.name, **{name: getattr(self, name) for name in names}}
+        kernel = self.name if self.norm is None else f"gaussian_{self.norm.name}"
+        return {"kernel": kernel, **{name: getattr(self, name) for name in names}}
 
     def in_words(self) -> str:
         """rbf, gamma 0.5"""
@@ -163,9 +164,14 @@ def resolve_gamma(gamma: float | str, X) -> float:
         return 1.0 / X.shape[1]
     if gamma == "scale":
         values = X.data if sparse.issparse(X) else X
-        mean, cells = X.mean(), X.shape[0] * X.shape[1]
+        mean, cells = np.float64(X.mean()), X.shape[0] * X.shape[1]
         # in two passes: a difference of squares would cancel
-        variance = (np.square(values - mean).sum() + (cells - values.size) * mean**2) / cells
+        with np.errstate(over="ignore", invalid="ignore"):
+            variance = (np.square(values - mean).sum() + (cells - values.size) * np.square(mean)) / cells
+        if not np.isfinite(variance):
+            raise InputError(
+                "gamma='scale' needs the variance of the data, and the numbers are too large for it; scale them"
+            )
         is_constant = variance <= 1e-24 * mean**2  # what rounding leaves
         return 1.0 if is_constant else float(1.0 / (X.shape[1] * variance))
     raise InputError(f"gamma must be a positive number, 'auto' or 'scale', got {gamma!r}")

@@ -24,6 +24,8 @@ from svmreduce.cli.common import (
 from svmreduce.errors import InputError
 from svmreduce.registry import build_method, nearest_name_error, parameters_of
 
+_SHARED = ("kernel", "gamma", "coef0", "degree", "threads", "random_state")  # by reducer and solver
+
 _EPILOG = """\b
 Examples:
   svmreduce train --solver smo --kernel rbf -C 1 -g 0.5 train.txt model.txt
@@ -95,14 +97,32 @@ def _build(solver, solver_class, reducer, reducer_class, options, settings):
         if key not in known and key not in reducer_known:
             both = " or ".join(filter(None, [solver, reducer]))
             raise nearest_name_error(f"parameter of {both}", key, {*known, *reducer_known})
+    if reducer_class and reducer_class.gives_weights and "kernel" in reducer_known and "kernel" in given | settings:
+        _check_same_kernel((given | settings)["kernel"], reducer)
     # both work in the same kernel space, on the same threads, from the same seed
     for_reducer = {key: given[key] for key in given if key in reducer_known}
     for_reducer |= {key: value for key, value in settings.items() if key in reducer_known}
-    for_solver = given | {key: value for key, value in settings.items() if key not in reducer_known}
+    for_solver = given | {
+        key: value for key, value in settings.items() if key not in reducer_known or (key in _SHARED and key in known)
+    }
     for key in {"kernel", "random_state"} - known.keys():
         for_solver.pop(key, None)
     method = build_method(solver, solver_class, for_solver)
     return method, build_method(reducer, reducer_class, for_reducer) if reducer_class else None
+
+
+def _check_same_kernel(kernel: str, reducer: str) -> None:
+    """Refuse a kernel that is learned from rows: the solver would learn another one from the kept rows."""
+    from svmreduce.kernels import GAUSSIANS, parse_kernel
+
+    for part in parse_kernel(kernel):
+        if GAUSSIANS.get(part.name):
+            raise InputError(f"{part.name} learns its norm from the rows it sees, so {reducer} and the solver would "
+                             "have different kernels; --solver aesvm reduces and trains by one")  # fmt: skip
+        if isinstance(part.numbers.get("gamma"), str):
+            raise InputError(
+                f"kernel {kernel!r}: give gamma={part.numbers['gamma']} by -g, for reducer and solver alike"
+            )
 
 
 def _fit(method, reduce, data, sample_weight) -> dict:

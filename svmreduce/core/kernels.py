@@ -71,8 +71,9 @@ class KernelRows:
     """Rows made ready for kernel evaluation in one precision.
 
     For kernels of the distance dense rows are centred first (distances do not change), which is what keeps the
-    product form's cancellation harmless in float32. √gamma is part of the rows, so that neither very small nor very
-    large data leave the range of float32. A kernel with a norm of its own sees the rows through it.
+    product form's cancellation harmless in float32. Rows are multiplied by the power of two nearest to √gamma, which
+    loses no digit, so that neither very small nor very large data leave the range of float32. A kernel with a norm of
+    its own sees the rows through it.
 
     Parameters
     ----------
@@ -89,7 +90,8 @@ class KernelRows:
         self.n, self.d = X.shape
         self.dtype = np.dtype(dtype)
         self.centre = None
-        stretch = 1.0 if kernel.code == LINEAR else math.sqrt(kernel.gamma)
+        stretch = 1.0 if kernel.code == LINEAR else 2.0 ** round(math.log2(kernel.gamma) / 2.0)
+        self.gamma = float(kernel.gamma) / stretch / stretch  # of the rows so multiplied
         if sparse.issparse(X):
             self.mode = SCATTER
             indptr = X.indptr.astype(np.int64, copy=False)
@@ -115,12 +117,12 @@ class KernelRows:
         self.arrays = (dense, data, indices, indptr, norm)
 
     def parameters(self):
-        return self.mode, self.kernel.code, 1.0, float(self.kernel.coef0), int(self.kernel.degree)
+        return self.mode, self.kernel.code, self.gamma, float(self.kernel.coef0), int(self.kernel.degree)
 
     def rounding(self) -> float:
         """About how far rounding may move a squared distance between mixtures of these rows; infinite on overflow."""
         k = self.kernel
-        size = np.float64(self.arrays[4].max(initial=0.0))
+        size = self.gamma * np.float64(self.arrays[4].max(initial=0.0))
         reach = size + abs(k.coef0)
         with np.errstate(over="ignore"):
             if k.code in RADIAL:  # a difference of coordinates, or of squared lengths; times the steepest slope
@@ -130,7 +132,7 @@ class KernelRows:
                 numbers = max(1, k.degree) * reach**k.degree
             else:
                 numbers = size if k.code == LINEAR else 1.0 + reach
-        return 4.0 * np.finfo(self.dtype).eps / 2.0 * float(numbers)
+        return 2.0 * float(np.finfo(self.dtype).eps) * float(numbers)
 
     def _slot(self):
         return np.full(self.width if self.mode == SCATTER else 0, -1, np.int32)
@@ -178,6 +180,9 @@ class MixedRows:
 
     def diagonal(self):
         return sum(weight * part.diagonal() for weight, part in zip(self.weights, self.parts, strict=True))
+
+    def rounding(self) -> float:
+        return sum(weight * part.rounding() for weight, part in zip(self.weights, self.parts, strict=True))
 
     def block(self, rows, right, columns, out, stride, threads=1):
         for low in range(0, rows.size, BAND):

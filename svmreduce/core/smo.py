@@ -34,6 +34,7 @@ ROUGH = 0.1  # tolerance until the far rows have been seen
 FAR = 0.5  # rows this far on the right side of the margin are far
 FLOAT32_TOL = 1e-4  # below this tolerance kernel values are double from the start
 FLOAT32_LARGEST, FLOAT64_LARGEST = 1e12, 1e25  # kernel values that leave room for sums and squares
+FLOAT32_ROUNDING = 2e-4  # of the largest kernel value: where float32 is worse, the certificate has nothing to go by
 FLOAT32_STEPS = 20  # pair steps per row that float32 gets
 SAFETY = 0.9  # aim a little below the tolerance
 MOST_IDLE_ROUNDS = 10  # in a row without a step: rounding leaves nothing to gain, and more would be for ever
@@ -90,7 +91,8 @@ class _Search:
         self.work = None  # free the old block before the new one
         self.rows = kernel_rows(self.kernel, self.X, dtype)
         largest = np.abs(self.rows.diagonal()).max()
-        if dtype == np.float32 and not largest <= FLOAT32_LARGEST:
+        blurred = self.rows.rounding() > FLOAT32_ROUNDING * max(largest, 1e-300)
+        if dtype == np.float32 and (blurred or not largest <= FLOAT32_LARGEST):
             return self._use(np.float64)
         if not largest <= FLOAT64_LARGEST:
             raise InputError(f"kernel values reach {largest:.0e}, too large to optimise: scale the data or lower gamma")

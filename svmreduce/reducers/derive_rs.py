@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 import threading
+from itertools import pairwise
 from time import perf_counter
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.extmath import row_norms
 from tqdm import tqdm
 
@@ -37,7 +39,8 @@ class DeriveRS(BaseReducer):
     coef0 : float, default=0.0
     degree : int, default=3
     epsilon : float, default=1e-2
-        Largest squared feature-space distance left between a dropped row and its mixture.
+        Largest squared feature-space distance left between a dropped row and its mixture; 0 drops only rows that
+        are equal to a kept one.
     P : int, default=100000
         Most rows of a first-level cell.
     V : int, default=1000
@@ -89,6 +92,8 @@ def representative_set(X, y, weights, kernel, *, epsilon, P, V, first_level, thr
     """The rows to keep, what each stands for, and facts: residual_max, cells, seconds per level."""
     _check(epsilon, P, V, first_level)
     start = perf_counter()
+    if epsilon == 0:
+        return _distinct(X, y, weights)
     rows, limit = _rows_precise_enough(kernel, X, epsilon)
     threads = resolve_threads(threads)
     cutter = _Cutter(X, rows, V)
@@ -119,12 +124,29 @@ def _rows_precise_enough(kernel, X, epsilon):
     rounding = rows.rounding()
     if not np.isfinite(rounding):
         raise InputError(f"values of the {kernel.name} kernel are too large for double precision: scale the data")
-    if 0 < epsilon < rounding / COARSEST_ROUNDING:
+    if epsilon < rounding / COARSEST_ROUNDING:
         raise InputError(
             f"for data of this size double precision cannot tell squared {kernel.name} distances below {rounding:.0e} "
             f"from 0: scale the data, or give a larger epsilon than {epsilon:g}"
         )
-    return rows, max(epsilon - rounding, rounding)  # ε = 0 still knows equal rows
+    return rows, epsilon - rounding
+
+
+def _distinct(X, y, weights):
+    """ε = 0: one row of each kind stays, however near others are."""
+    start = perf_counter()
+    if sparse.issparse(X):
+        X = X.copy()
+        X.eliminate_zeros()
+        kinds = [(X.indices[a:b].tobytes(), X.data[a:b].tobytes()) for a, b in pairwise(X.indptr)]
+    else:
+        kinds = [row.tobytes() for row in X + 0.0]  # −0 is 0
+    first = {}
+    place = np.array([first.setdefault(kind, len(first)) for kind in zip(y.tolist(), kinds, strict=True)])
+    indices = np.unique(place, return_index=True)[1]
+    beta = np.bincount(place, weights)
+    seconds = {"first_level": 0.0, "second_level": 0.0, "derive": perf_counter() - start}
+    return indices, beta, {"kept": len(indices), "cells": 0, "residual_max": 0.0, "seconds": seconds}
 
 
 def _check(epsilon, P, V, first_level):

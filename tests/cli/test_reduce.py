@@ -67,6 +67,22 @@ def test_the_kernel_is_told_so_that_training_can_use_the_same(board, tmp_path):
     assert records[1]["kept"] == records[0]["rows"] < records[1]["rows"]
 
 
+def test_reducer_and_solver_have_one_kernel(board, tmp_path):
+    model = tmp_path / "model"
+    options = ("train", "--reducer", "derive_rs", "--json")
+    by_flag = call(*options, "-g", "0.3", board, model)
+    by_set = call(*options, "--set", "gamma=0.3", board, model)
+    assert json.loads(by_flag.stdout)["objective"] == json.loads(by_set.stdout)["objective"]
+    for kernel, message in (
+        ("gaussian_diagonal", "learns its norm from the rows it sees"),
+        ("rbf(gamma=scale)", "give gamma=scale by -g"),
+    ):
+        refused = call(*options, "-t", kernel, board, model)
+        assert refused.exit_code == 2 and message in refused.stderr
+    told = call("reduce", "-t", "gaussian_diagonal", "-g", "0.5", board, tmp_path / "out").output
+    assert "gaussian_diagonal, gamma 0.5" in told
+
+
 def test_what_cannot_be_written_is_told_before_the_work(board, tmp_path):
     (tmp_path / "words.csv").write_text("a,b,kind\n" + "1,2,yes\n2,1,no\n" * 20)
     done = call("reduce", tmp_path / "words.csv", tmp_path / "out")

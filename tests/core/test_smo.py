@@ -11,6 +11,7 @@ from svmreduce.core.kernels import KernelRows, kernel_matrix
 from svmreduce.core.working_set import WorkingSet
 from svmreduce.errors import InputError
 from svmreduce.kernels import KernelSpec
+from svmreduce.solvers.smo import SMO
 
 
 def _problem(seed, sparse_rows=False):
@@ -248,3 +249,14 @@ def test_working_set_block_stays_right_while_rows_come_and_go():
         block = np.lib.stride_tricks.as_strided(work.K, (work.size, work.size), (8 * work.stride, 8))
         assert_allclose(block, K[np.ix_(work.members, work.members)], rtol=1e-12)
         assert_allclose(work.diagonal, 1.0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sparse_rows_far_from_the_origin(seed):
+    """Squared lengths of 1e8 with distances of 1: float32 products of whole rows would know nothing of them."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 3))
+    y = (X[:, 0] + 0.3 * rng.normal(size=300) > 0).astype(int)
+    ours = SMO(C=1.0, gamma=0.1).fit(sparse.csr_matrix(X + 1e4), y)
+    theirs = SVC(C=1.0, gamma=0.1).fit(X, y)
+    assert_allclose(ours.decision_function(sparse.csr_matrix(X + 1e4)), theirs.decision_function(X), atol=0.02)

@@ -82,15 +82,16 @@ def test_facts_that_always_hold(n, d, classes, V, epsilon, first_level, grid, se
         X = np.round(X)  # equal rows and equal distances
     kernel = KERNELS[seed % len(KERNELS)]
     kept = _reducer(kernel, epsilon=epsilon, V=V, P=V + seed, first_level=first_level).fit_reduce(X, y)
-    scale = kernel_matrix(kernel, X, X).diagonal().max()
     assert np.array_equal(kept.X, X[kept.indices]) and np.array_equal(kept.y, y[kept.indices])
     assert np.all(np.diff(kept.indices) > 0)
     assert kept.sample_weight.min() >= 1.0
     for label in np.unique(y):
         assert kept.sample_weight[kept.y == label].sum() == pytest.approx(np.sum(y == label), rel=1e-9)
-    assert 0 <= kept.info["residual_max"] <= max(epsilon, 1e-12 * scale)
-    if V == 1:
+    assert 0 <= kept.info["residual_max"] <= epsilon
+    if V == 1 and epsilon > 0:
         assert len(kept.indices) == n
+    if epsilon == 0:
+        assert len(kept.indices) == len(np.unique(np.column_stack([X, y]), axis=0))
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
@@ -160,6 +161,17 @@ def test_repeated_entries_of_sparse_rows_add_up():
     first, second = (DeriveRS(gamma=0.5).fit_reduce(rows, y) for rows in (whole, twice))
     assert np.array_equal(first.indices, second.indices)
     assert_allclose(first.X.toarray(), second.X.toarray())
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_without_tolerance_near_rows_stay_where_rounding_would_hide_them(kernel, form):
+    X = np.arange(200.0)[:, None] + 1e8
+    X[0] = 1e14
+    X = np.vstack([X, X[5:10]])
+    kept = DeriveRS(kernel=kernel, gamma=1.0, epsilon=0.0).fit_reduce(form(X), np.arange(205) % 5)
+    assert kept.info["residual_max"] == 0.0 and np.array_equal(kept.indices, np.arange(200))
+    assert kept.sample_weight[5:10].tolist() == [2] * 5 and kept.sample_weight.sum() == 205
 
 
 def _primal(fitted, X, y, weights, C):
@@ -277,12 +289,18 @@ def test_kept_share_is_the_printed_one(real_file, name, g, epsilon, printed):
         ("linear", 1e8, "scale the data, or give a larger epsilon"),
         ("linear", 1e160, "too large for double precision: scale the data"),
         ("poly", 1e80, "too large for double precision: scale the data"),
+        ("poly", 1e10, "scale the data, or give a larger epsilon"),
     ],
 )
 def test_an_epsilon_below_rounding_is_refused_rather_than_broken(kernel, size, message):
     X = size * np.random.default_rng(0).normal(size=(60, 3))
     with pytest.raises(InputError, match=message):
         DeriveRS(kernel=kernel, gamma=1.0, epsilon=1e-2).fit_reduce(X, np.arange(60) % 2)
+
+
+def test_data_too_large_for_their_own_variance():
+    with pytest.raises(InputError, match="gamma='scale' needs the variance of the data"):
+        DeriveRS().fit_reduce(1e200 * np.random.default_rng(0).normal(size=(20, 2)), np.arange(20) % 2)
 
 
 def test_targets_that_are_no_classes_are_refused():
