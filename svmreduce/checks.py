@@ -13,7 +13,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from svmreduce.errors import InputError
-from svmreduce.kernels import LARGEST_DEGREE
+from svmreduce.kernels import GAMMA_WORDS, GAMMAS, LARGEST_DEGREE
 
 
 def _is_number(value) -> bool:
@@ -44,8 +44,8 @@ _RULES: dict[str, tuple[str, Callable[[object], bool]]] = {
     "tol": _POSITIVE,
     "cache_mb": _POSITIVE,
     "gamma": (
-        "a positive number, 'auto' or 'scale'",
-        lambda value: value in ("auto", "scale") if isinstance(value, str) else _POSITIVE[1](value),
+        f"a positive number, {GAMMA_WORDS}",
+        lambda value: value in GAMMAS if isinstance(value, str) else _POSITIVE[1](value),
     ),
     "coef0": _FINITE,
     "degree": (f"a whole number from 0 to {LARGEST_DEGREE}", lambda value: _is_whole(value, 0, LARGEST_DEGREE)),
@@ -57,7 +57,12 @@ _RULES: dict[str, tuple[str, Callable[[object], bool]]] = {
     "P": _COUNT,
     "V": _COUNT,
     "threads": _COUNT,
+    "selection": ("'sampled' or 'exact'", lambda value: value in ("sampled", "exact")),
+    "sample_size": ("a whole number >= 2", lambda value: _is_whole(value, 2)),
+    "quiet_samples": _COUNT,
+    "start_rows": _COUNT,
     "max_iter": ("a whole number >= 1, or -1", lambda value: value == -1 or _is_whole(value, 1)),
+    "certify": _SWITCH,
     "shrinking": _SWITCH,
     "dual": _SWITCH,
     "weighted": _SWITCH,

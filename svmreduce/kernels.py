@@ -13,6 +13,8 @@ from svmreduce.registry import nearest_name_error
 # The integer is what crosses into core (and LIBSVM's -t): only integers and floats keep numba's
 # disk cache alive, function arguments do not.
 KERNEL_CODES = {"linear": 0, "poly": 1, "rbf": 2, "sigmoid": 3}
+GAMMAS = ("auto", "auto-distance", "scale")  # what gamma may be besides a number
+GAMMA_WORDS = "'auto', 'auto-distance' or 'scale'"
 LARGEST_DEGREE = 100  # a power is that many multiplications
 
 
@@ -46,8 +48,12 @@ class KernelSpec:
         return KERNEL_CODES[self.name]
 
 
-def resolve_gamma(gamma: float | str, X) -> float:
-    """A number as given, or scikit-learn's words: auto = 1/features, scale = 1/(features·variance)."""
+def resolve_gamma(gamma: float | str, X, kernel: str = "rbf") -> float:
+    """A number as given, or a word.
+
+    auto = 1/features and scale = 1/(features·variance) are scikit-learn's. auto-distance takes for σ² the mean squared
+    distance between the rows: 1/(2σ²) for rbf, which is then exp(-||x-z||²/(2σ²)), and 1/σ² for other kernels.
+    """
     if not isinstance(gamma, str):
         return float(gamma)
     if gamma == "auto":
@@ -59,4 +65,21 @@ def resolve_gamma(gamma: float | str, X) -> float:
         variance = (np.square(values - mean).sum() + (cells - values.size) * mean**2) / cells
         is_constant = variance <= 1e-24 * mean**2  # what rounding leaves
         return 1.0 if is_constant else 1.0 / (X.shape[1] * variance)
-    raise InputError(f"gamma must be a positive number, 'auto' or 'scale', got {gamma!r}")
+    if gamma == "auto-distance":
+        squared = mean_squared_distance(X)
+        return 1.0 / ((2 if kernel == "rbf" else 1) * squared) if squared else 1.0
+    raise InputError(f"gamma must be a positive number, {GAMMA_WORDS}, got {gamma!r}")
+
+
+def mean_squared_distance(X) -> float:
+    """Mean of ||x-z||² over all pairs of rows: twice the sum of the columns' variances."""
+    n = X.shape[0]
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    if sparse.issparse(X):
+        # in two passes: zeros that are not stored differ from the mean, too
+        stored = np.bincount(X.indices, minlength=mean.size)
+        squares = np.square(X.data - mean[X.indices]).sum() + ((n - stored) * mean**2).sum()
+    else:
+        squares = sum(np.square(X[start : start + 4096] - mean).sum() for start in range(0, n, 4096))
+    is_constant = squares <= 1e-24 * n * (mean @ mean)
+    return 0.0 if is_constant else 2.0 * float(squares) / n

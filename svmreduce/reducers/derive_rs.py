@@ -34,7 +34,7 @@ class DeriveRS(BaseReducer):
     Parameters
     ----------
     kernel : {"linear", "poly", "rbf", "sigmoid"}, default="rbf"
-    gamma : float or {"scale", "auto"}, default="scale"
+    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
     coef0 : float, default=0.0
     degree : int, default=3
     epsilon : float, default=1e-2
@@ -76,7 +76,7 @@ class DeriveRS(BaseReducer):
         self.verbose = verbose
 
     def _reduce(self, X, y):
-        kernel = KernelSpec(self.kernel, resolve_gamma(self.gamma, X), self.coef0, self.degree)
+        kernel = KernelSpec(self.kernel, resolve_gamma(self.gamma, X, self.kernel), self.coef0, self.degree)
         codes = np.unique(y, return_inverse=True)[1]
         return representative_set(X, codes, np.ones(len(y)), kernel, epsilon=self.epsilon, P=self.P, V=self.V,
                                   first_level=self.first_level, threads=self.threads, verbose=self.verbose)  # fmt: skip

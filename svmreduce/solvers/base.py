@@ -122,7 +122,7 @@ class BaseSolver(BaseEstimator):
     def _kernel_spec(self, X) -> KernelSpec:
         if self.kernel not in self.kernels:
             raise nearest_name_error(f"kernel of {type(self).__name__}", self.kernel, self.kernels)
-        gamma = 1.0 if self.kernel == "linear" else resolve_gamma(self.gamma, X)
+        gamma = 1.0 if self.kernel == "linear" else resolve_gamma(self.gamma, X, self.kernel)
         return KernelSpec(self.kernel, gamma, self.coef0, self.degree)
 
     def _store(self, outcome: Outcome, X, kept) -> None:
