@@ -25,6 +25,8 @@ from svmreduce.cli.common import (
 from svmreduce.errors import InputError
 from svmreduce.registry import nearest_name_error
 
+ROUNDS = ("rounds", "stop_reason", "history", "duality_gap")  # of solvers that work in rounds
+
 _EPILOG = """\b
 Examples:
   svmreduce train --solver smo --kernel rbf -C 1 -g 0.5 train.txt model.txt
@@ -48,7 +50,8 @@ Examples:
 @rows_options
 @json_option
 @quiet_option
-def train(train, model, solver, weights, reducer, settings, n_features, label, as_json, quiet, **options):
+@click.option("-v", "--verbose", is_flag=True, help="Tell what a solver that works in rounds does in each.")
+def train(train, model, solver, weights, reducer, settings, n_features, label, as_json, quiet, verbose, **options):
     """Train on TRAIN (a file, or NAME[:SPLIT] of the catalogue) and write MODEL."""
     from svmreduce.reducers import REDUCERS
     from svmreduce.solvers import SOLVERS
@@ -59,6 +62,8 @@ def train(train, model, solver, weights, reducer, settings, n_features, label, a
     if reducer and weights:
         raise InputError("--weights and --reducer exclude each other: a reducer makes its own weights")
     method, reduce = _build(solver, solver_class, reducer, reducer_class, options, parse_settings(settings))
+    if verbose and hasattr(method, "verbose"):
+        method.verbose = True
 
     data, load = timed_rows(train, "train", n_features, label, quiet)
     check_task(train, data, solver, solver_class, "; try --solver libsvm_svr")
@@ -129,8 +134,9 @@ def _fit(method, reduce, data, sample_weight) -> dict:
         "iterations": method.n_iter_,
         "kernel_evals": method.kernel_evals_,
         "objective": method.objective_,
-        "support_vectors": len(method.support_) if hasattr(method, "support_") else None,
+        "support_vectors": getattr(method.model_, "n_vectors", None),
         "converged": method.converged_,
+        **{name: getattr(method, f"{name}_") for name in ROUNDS if hasattr(method, f"{name}_")},
         **kept,
     }
 
@@ -175,6 +181,7 @@ def _report(record, model, as_json, quiet):
                     f"{record['reducer']}, {record['kept']} rows kept" if "reducer" in record else None,
                 ),
                 *((name.replace("_", " "), value) for name, value in counters),
+                ("stopped by", f"{record['stop_reason']}, round {record['rounds']}" if "rounds" in record else None),
                 ("seconds", ", ".join(f"{name} {value:.3f}" for name, value in record["seconds"].items())),
                 ("model", model),
             ]

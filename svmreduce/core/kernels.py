@@ -16,11 +16,14 @@ from threadpoolctl import ThreadpoolController
 from svmreduce.core import tiles
 from svmreduce.core.jit import in_threads, resolve_threads
 from svmreduce.core.tiles import DIFFERENCES, LEFT, PRODUCT, RBF, SCATTER
+from svmreduce.errors import InputError
 
 FEW_FEATURES = 16  # up to here differences beat a BLAS call
 TILE = 512  # right rows in a tile
 MANY_COLUMNS = 1 << 16  # sparse columns are renumbered beyond this
 SCATTER_TILE_BYTES = 1 << 22  # a sparse tile is densified: keep it near the cache
+FLOAT32_TOL = 1e-4  # below this tolerance solvers take kernel values in double
+FLOAT32_LARGEST, FLOAT64_LARGEST = 1e12, 1e25  # kernel values that leave room for sums and squares
 
 
 class _SingleThreadedBlas:
@@ -148,6 +151,24 @@ class KernelRows:
         edges = [min(rows, tiles_in_all * p // pieces * LEFT) for p in range(pieces + 1)] if rows else [0]
         with single_threaded_blas if self.mode == PRODUCT else nullcontext():
             in_threads(lambda p: work(edges[p], edges[p + 1]), len(edges) - 1, threads)
+
+
+def largest_diagonal(kernel, X) -> float:
+    """The largest |k(x, x)|; no kernel value of a positive definite kernel is larger."""
+    if sparse.issparse(X):
+        norms = tiles.squared_norms(X.data, X.indptr.astype(np.int64, copy=False))
+    else:
+        norms = np.einsum("ij,ij->i", X, X)
+    values = tiles.diagonal(kernel.code, float(kernel.gamma), float(kernel.coef0), int(kernel.degree), norms)
+    return float(np.abs(values).max())
+
+
+def suitable_dtype(kernel, X, tol: float):
+    """float32 where it can hold the kernel values well enough for this tolerance, else float64."""
+    largest = largest_diagonal(kernel, X)
+    if not largest <= FLOAT64_LARGEST:
+        raise InputError(f"kernel values reach {largest:.0e}, too large to optimise: scale the data or lower gamma")
+    return np.float32 if tol >= FLOAT32_TOL and largest <= FLOAT32_LARGEST else np.float64
 
 
 def _pair(kernel, X, Z, dtype):

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from svmreduce.cli.common import parse_value
 from svmreduce.cli.main import cli
+from svmreduce.cli.train import ROUNDS
 from svmreduce.data.libsvm_text import write_libsvm
 from svmreduce.model import load_model
 from svmreduce.solvers import SOLVERS
@@ -50,8 +51,8 @@ def test_train_then_predict(files, solver):
     trained = run("train", "--solver", solver, "-C", 2, "--json", folder / "train", folder / "model")
     assert trained.exit_code == 0 and trained.stderr == ""
     record = json.loads(trained.stdout)
-    assert list(record) == TRAIN_FIELDS
-    assert list(record["seconds"]) == ["load", "convert", "reduce", "solve"]
+    assert [name for name in record if name not in ROUNDS] == TRAIN_FIELDS
+    assert [name for name in record["seconds"] if name != "certify"] == ["load", "convert", "reduce", "solve"]
     assert (record["solver"], record["rows"], record["features"]) == (solver, 150, 3)
     assert record["converged"] is True and record["iterations"] > 0
     predicted = run("predict", "--json", folder / "test", folder / "model", folder / "out")
@@ -67,6 +68,20 @@ def test_train_then_predict(files, solver):
         assert scores["r2"] == pytest.approx(1 - scores["mse"] / np.var(y[150:]))
     else:
         assert scores["accuracy"] == pytest.approx(np.mean(out == y[150:])) and scores["accuracy"] > 0.8
+
+
+def test_the_rounds_of_randsvm_are_told_and_recorded(files):
+    folder, _, _ = files
+    flags = ["--solver", "randsvm", "-C", 2, "--set", "k=60", "--set", "c=1", "--json", folder / "train", folder / "m"]
+    told = run("train", "--verbose", *flags)
+    record = json.loads(told.stdout)
+    lines = [line for line in told.stderr.splitlines() if line.startswith("RandSVM: round")]
+    assert record["rounds"] == len(record["history"]) == len(lines) > 1
+    assert lines[0].startswith("RandSVM: round 1: 60 rows, ") and "violators among 90 other rows" in lines[0]
+    assert record["stop_reason"] == "no violators" and 0 <= record["duality_gap"] < 0.1
+    assert "RandSVM" not in run("train", *flags).stderr
+    report = run("train", *(flag for flag in flags if flag != "--json")).stdout
+    assert f"stopped by no violators, round {record['rounds']}" in " ".join(report.split())
 
 
 def test_flags_reach_the_solver(files):
