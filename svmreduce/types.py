@@ -46,7 +46,10 @@ class Split:
 
 @dataclass(frozen=True)
 class Reduction:
-    """Fewer rows that stand for many: ``sample_weight[k]`` rows each, weights adding up to all rows."""
+    """Fewer rows that stand for many: ``sample_weight[k]`` rows each, weights adding up to all rows.
+
+    A reducer that gives no weights has them all 1.
+    """
 
     X: Matrix
     y: np.ndarray

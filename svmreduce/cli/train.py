@@ -7,14 +7,12 @@ import warnings
 import click
 
 from svmreduce.cli.common import (
-    build_method,
     check_task,
     check_writable,
     compile_off_the_clock,
     json_option,
     kernel_options,
     method_options,
-    parameters_of,
     parse_settings,
     print_json,
     print_pairs,
@@ -23,7 +21,7 @@ from svmreduce.cli.common import (
     timed_rows,
 )
 from svmreduce.errors import InputError
-from svmreduce.registry import nearest_name_error
+from svmreduce.registry import build_method, nearest_name_error, parameters_of
 
 ROUNDS = ("rounds", "stop_reason", "history", "duality_gap")  # of solvers that work in rounds
 
@@ -52,7 +50,11 @@ Examples:
 @quiet_option
 @click.option("-v", "--verbose", is_flag=True, help="Tell what a solver that works in rounds does in each.")
 def train(train, model, solver, weights, reducer, settings, n_features, label, as_json, quiet, verbose, **options):
-    """Train on TRAIN (a file, or NAME[:SPLIT] of the catalogue) and write MODEL."""
+    """Train on TRAIN (a file, or NAME[:SPLIT] of the catalogue) and write MODEL.
+
+    MODEL is a LIBSVM or LIBLINEAR model file; only random features (rfeatsvm1, rfeatsvm2) have a text format
+    of their own, which svmreduce predict reads.
+    """
     from svmreduce.reducers import REDUCERS
     from svmreduce.solvers import SOLVERS
 
@@ -77,16 +79,18 @@ def train(train, model, solver, weights, reducer, settings, n_features, label, a
     record = {"solver": solver, **record, "seconds": {"load": load, **record["seconds"]}}
     if reducer:
         record["reducer"] = reducer
-    _report(record, model, as_json, quiet)
+    _report(record, f"{model} ({method.model_.file_format})", as_json, quiet)
 
 
 def _build(solver, solver_class, reducer, reducer_class, options, settings):
     """Solver and reducer from the flags that were typed; their own defaults for the rest."""
+    from svmreduce.kernels import parse_kernel
+
     given = {name: value for name, value in options.items() if value is not None}
     if "cost" in given:
         given["C"] = given.pop("cost")
-    if "kernel" in given and given["kernel"] not in solver_class.kernels:
-        raise nearest_name_error(f"kernel of {solver}", given["kernel"], solver_class.kernels)
+    if "kernel" in given:
+        parse_kernel(given["kernel"], solver_class.kernels, whose=solver, mixes=solver_class.mixes_kernels)
     if len(solver_class.kernels) == 1:
         given["kernel"] = solver_class.kernels[0]
     known = parameters_of(solver_class)

@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from svmreduce.core.jit import resolve_threads
-from svmreduce.core.kernels import KernelRows, single_threaded_blas, suitable_dtype
+from svmreduce.core.kernels import kernel_rows, single_threaded_blas, suitable_dtype
 from svmreduce.core.pair_steps import optimise_block
 from svmreduce.core.working_set import WorkingSet
 from svmreduce.types import DualSolution
@@ -44,7 +44,7 @@ def solve(X, target, lower, upper, kernel, *, tol=1e-3, cache_mb=1024, max_iter=
     ----------
     X : ndarray or csr_matrix of shape (n, d)
     target, lower, upper : float arrays of shape (n,), with lower ≤ 0 ≤ upper
-    kernel : KernelSpec
+    kernel : KernelSpec or KernelMixture
     tol : float
         Largest violation of the optimality conditions that is left (LIBSVM's -e).
     cache_mb : float
@@ -85,7 +85,7 @@ class _Search:
 
     def _use(self, dtype):
         self.work = None  # free the old block before the new one
-        self.rows = KernelRows(self.kernel, self.X, dtype)
+        self.rows = kernel_rows(self.kernel, self.X, dtype)
         # float32 that makes no headway is left for double
         self.step_limit = min(self.max_iter, FLOAT32_STEPS * self.n + 200_000 if dtype == np.float32 else self.max_iter)
         copy_mb = sum(array.nbytes for array in self.rows.arrays) / 2**20
@@ -228,11 +228,11 @@ class _Search:
 
     def _exact_v(self, which):
         support = np.flatnonzero(self.beta)
-        right = KernelRows(self.kernel, self.X[support], np.float64)
+        right = kernel_rows(self.kernel, self.X[support], np.float64)
         out = np.zeros((1, which.size))
         for start in range(0, which.size, FIRST_SAMPLE):  # in parts: no double copy of all rows
             part = slice(start, start + FIRST_SAMPLE)
-            left = KernelRows(self.kernel, self.X[which[part]], np.float64, like=right)
+            left = kernel_rows(self.kernel, self.X[which[part]], np.float64, like=right)
             left.add_products(np.arange(left.n), right, np.arange(support.size), self.beta[None, support],
                               out[:, part], self.threads)  # fmt: skip
         self.kernel_evals += which.size * support.size

@@ -21,9 +21,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from svmreduce.checks import check_parameters
 from svmreduce.errors import InputError
-from svmreduce.kernels import KERNEL_CODES, KernelSpec, resolve_gamma
-from svmreduce.model import KernelModel, LinearModel, votes
-from svmreduce.registry import nearest_name_error
+from svmreduce.kernels import LIBSVM_KERNELS, KernelMixture, KernelSpec, kernel_for, parse_kernel
+from svmreduce.model import KernelModel, votes
 from svmreduce.solvers.multiclass import one_versus_one
 from svmreduce.solvers.outcome import Outcome
 from svmreduce.types import DualSolution
@@ -38,12 +37,14 @@ class BaseSolver(BaseEstimator):
     Class facts
     -----------
     kernels : the kernels it takes
+    mixes_kernels : whether it takes mixtures of them, such as ``rbf:1+poly:1``
     tasks : "classification" or "regression"
     accepts_weights : whether ``fit`` takes ``sample_weight``
     weights_reason : why not, and which solver does
     """
 
-    kernels: ClassVar[tuple[str, ...]] = tuple(KERNEL_CODES)
+    kernels: ClassVar[tuple[str, ...]] = LIBSVM_KERNELS
+    mixes_kernels: ClassVar[bool] = False
     tasks: ClassVar[tuple[str, ...]] = ("classification",)
     accepts_weights: ClassVar[bool] = True
     weights_reason: ClassVar[str] = ""
@@ -122,11 +123,9 @@ class BaseSolver(BaseEstimator):
         if len(y) == 0:
             raise InputError(_ALL_ZERO)
 
-    def _kernel_spec(self, X) -> KernelSpec:
-        if self.kernel not in self.kernels:
-            raise nearest_name_error(f"kernel of {type(self).__name__}", self.kernel, self.kernels)
-        gamma = 1.0 if self.kernel == "linear" else resolve_gamma(self.gamma, X)
-        return KernelSpec(self.kernel, gamma, self.coef0, self.degree)
+    def _kernel_spec(self, X) -> KernelSpec | KernelMixture:
+        parse_kernel(self.kernel, self.kernels, whose=type(self).__name__, mixes=self.mixes_kernels)
+        return kernel_for(X, self.kernel, self.gamma, self.coef0, self.degree)
 
     def _store(self, outcome: Outcome, X, kept) -> None:
         model = self.model_ = outcome.model
@@ -206,7 +205,7 @@ class SVMClassifier(ClassifierMixin, BaseSolver):
         X, options = self._new_rows(X)
         values = self.model_.decision_function(X, **options)
         model = self.model_
-        if values.ndim == 1 or isinstance(model, LinearModel):
+        if values.ndim == 1 or not model.pairwise:
             return values if values.ndim == 1 else values[:, np.argsort(model.labels)]
         return class_scores(values, len(model.labels))[:, np.argsort(model.labels)]
 

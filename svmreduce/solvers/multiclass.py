@@ -41,6 +41,8 @@ def one_versus_one(fit_binary, X, y, weights, kernel: KernelSpec, classes) -> Ou
         betas[j - 1, rows[first]] = solution.beta[first]
         betas[i, rows[~first]] = solution.beta[~first]
     used = np.any(betas != 0, axis=0)
+    if not used.any():  # a model and its file have at least one vector
+        used[0] = True
     kept = [rows[used[rows]] for rows in rows_of]
     support = np.concatenate(kept)
     model = KernelModel(

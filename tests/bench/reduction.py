@@ -86,8 +86,8 @@ def control_ratio(steps=20_000_000, repeats=9) -> float:
 def report(records, counts) -> str:
     heads = [f"{threads} thread{'s' if threads > 1 else ''}, µs per row" for threads in counts]
     lines = ["# DeriveRS benchmark", "", machine(), "",
-             "ε = 1e-2, P = 1e5, V = 1e3, rbf; the least of the repeats, thread counts interleaved; checking the input, "
-             "both segregation levels and the extreme points are inside.", "",
+             "ε = 1e-2, P = 1e5, V = 1e3, rbf; the least of the repeats, thread counts interleaved; checking the "
+             "input, both segregation levels and the extreme points are inside.", "",
              f"Control: the same work without memory, twice one after the other and then on two threads at once, "
              f"took {control_ratio():.2f} times less; no ratio below can be more.", "",
              f"| data | rows | features | g | kept, % | largest residual | {' | '.join(heads)} | ratio |",

@@ -154,7 +154,9 @@ def test_k_is_that_of_the_paper():
 def test_rows_longer_than_one_are_told_where_the_bound_needs_them_short():
     X, y = cloud(50)
     longest = np.linalg.norm(X, axis=1).max()
-    with pytest.warns(UserWarning, match=rf"assumes rows of norm at most 1 in feature space; the longest has {longest:.4g}"):
+    with pytest.warns(
+        UserWarning, match=rf"assumes rows of norm at most 1 in feature space; the longest has {longest:.4g}"
+    ):
         fitted = RandSVM(kernel="linear").fit(X, y)
     assert fitted.largest_norm_ == pytest.approx(longest)
     with warnings.catch_warnings():
