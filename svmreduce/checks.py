@@ -14,6 +14,7 @@ import numpy as np
 
 from svmreduce.errors import InputError
 from svmreduce.kernels import GAMMA_WORDS, GAMMAS, LARGEST_DEGREE
+from svmreduce.solvers import SOLVERS
 
 
 def _is_number(value) -> bool:
@@ -52,12 +53,29 @@ _RULES: dict[str, tuple[str, Callable[[object], bool]]] = {
     "kernel": ("the name of a kernel, such as 'rbf'", lambda value: isinstance(value, str)),
     "bias": _FINITE,
     "epsilon": _NOT_NEGATIVE,
+    "delta": ("above 0 and below 1", lambda value: _is_number(value) and 0 < value < 1),
+    "k": _COUNT,
+    "c": _POSITIVE,
+    "max_rounds": _COUNT,
+    "epochs": _COUNT,
+    "candidates": _COUNT,
+    "proportion": (
+        "above 0 and at most 1, or 'auto'",
+        lambda value: value == "auto" if isinstance(value, str) else _is_number(value) and 0 < value <= 1,
+    ),
+    "gelling_slope": _FINITE,
+    "gelling_step": ("above 0 and at most 0.1", lambda value: _is_number(value) and 0 < value <= 0.1),
+    "n_weak": ("a whole number >= 2", lambda value: _is_whole(value, 2)),
+    "weak": ("the name of a solver, such as 'smo'", lambda value: value in SOLVERS.names() or ":" in str(value)),
+    "weak_params": ("a dict", lambda value: isinstance(value, dict)),
+    "audit": _SWITCH,
     "share": ("above 0 and at most 1", lambda value: _is_number(value) and 0 < value <= 1),
     "rows": _COUNT,
+    "E": _COUNT,
     "P": _COUNT,
     "V": _COUNT,
+    "smoothing": _POSITIVE,
     "threads": _COUNT,
-    "selection": ("'sampled' or 'exact'", lambda value: value in ("sampled", "exact")),
     "sample_size": ("a whole number >= 2", lambda value: _is_whole(value, 2)),
     "quiet_samples": _COUNT,
     "start_rows": _COUNT,
@@ -66,6 +84,8 @@ _RULES: dict[str, tuple[str, Callable[[object], bool]]] = {
     "shrinking": _SWITCH,
     "dual": _SWITCH,
     "weighted": _SWITCH,
+    "separable": _SWITCH,
+    "finishing": _SWITCH,
     "verbose": _SWITCH,
     "class_weight": ("'balanced' or a dict", lambda value: value == "balanced" or isinstance(value, dict)),
     "random_state": (f"a whole number from 0 to {2**32 - 1}", _is_seed),

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
-import json
-import math
 import os
+import shlex
+import shutil
+import sys
 import threading
 from pathlib import Path
 from time import perf_counter
 
 import click
+from click.core import ParameterSource
 
 from svmreduce.errors import InputError
-from svmreduce.registry import nearest_name_error
+from svmreduce.strict_json import dumps
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors (and JSON, if asked for).")
@@ -39,7 +40,11 @@ def _together(*options):
 
 
 kernel_options = _together(
-    click.option("-t", "--kernel", help="linear, poly, rbf or sigmoid."),
+    click.option(
+        "-t",
+        "--kernel",
+        help="linear, poly, rbf, sigmoid, kmod, gaussian_diagonal or gaussian_mahalanobis; mixtures as rbf:1+poly:1.",
+    ),
     click.option(
         "-g",
         "--gamma",
@@ -47,7 +52,7 @@ kernel_options = _together(
         help="Kernel width: a number, scale, auto or auto-distance.",
     ),
     click.option("-d", "--degree", type=int, help="Degree of the poly kernel."),
-    click.option("-r", "--coef0", type=float, help="Constant of the poly and sigmoid kernels."),
+    click.option("-r", "--coef0", type=float, help="Constant of the poly, sigmoid and kmod kernels."),
 )
 method_options = _together(
     threads_option,
@@ -140,41 +145,33 @@ def parse_value(text: str):
     return text
 
 
-def parameters_of(method: type) -> dict:
-    """Constructor parameters and their defaults: the constructor is the schema."""
-    return {
-        name: parameter.default
-        for name, parameter in inspect.signature(method.__init__).parameters.items()
-        if name != "self"
-    }
-
-
-def build_method(name: str, method: type, given: dict):
-    """An instance with these parameters, checked; one it does not have is an error that names the nearest."""
-    from svmreduce.checks import check_parameters
-
-    known = parameters_of(method)
-    for key in given:
-        if key not in known:
-            raise nearest_name_error(f"parameter of {name}", key, known)
-    made = method(**given)
-    check_parameters(made)
-    return made
-
-
 def print_json(record: dict) -> None:
     """One line of strict JSON: a number that is not finite becomes null."""
-    click.echo(json.dumps(_strict(record)))
+    click.echo(dumps(record))
 
 
-def _strict(value):
-    if isinstance(value, dict):
-        return {key: _strict(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_strict(entry) for entry in value]
-    if hasattr(value, "item"):  # a numpy number
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def typed_command() -> str:
+    """The command that is running, as it was typed: to stand beside what it makes."""
+    context = click.get_current_context()
+    words = ["svmreduce", context.info_name]
+    for parameter in context.command.params:
+        if context.get_parameter_source(parameter.name) is not ParameterSource.COMMANDLINE:
+            continue
+        value = context.params[parameter.name]
+        if isinstance(parameter, click.Argument):
+            words.append(str(value))
+        elif parameter.is_flag:
+            words.append(parameter.opts[-1])
+        else:
+            words += [
+                word for one in (value if parameter.multiple else [value]) for word in (parameter.opts[-1], str(one))
+            ]
+    return " ".join(shlex.join(words).splitlines())
+
+
+def terminal_width() -> int | None:
+    """Columns of the terminal that is written to; None when it is a file or a pipe."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def print_pairs(pairs) -> None:

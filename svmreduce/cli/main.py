@@ -18,6 +18,10 @@ from svmreduce.errors import InputError
 from svmreduce.registry import nearest_name_error
 
 COMMANDS = {
+    "run": ("svmreduce.cli.run:run", "Run an experiment from its YAML file; resumes."),
+    "plan": ("svmreduce.cli.plan:plan", "Say what an experiment would run, and for how long."),
+    "report": ("svmreduce.cli.report:report", "Tables of a run: figures, fits, failures, where measured."),
+    "compare": ("svmreduce.cli.compare:compare", "Is a new run worse than an old one? A gate for CI."),
     "train": ("svmreduce.cli.train:train", "Train one method on one file; writes a LIBSVM model."),
     "predict": (
         "svmreduce.cli.predict:predict",

@@ -8,14 +8,12 @@ from time import perf_counter
 import click
 
 from svmreduce.cli.common import (
-    build_method,
     check_task,
     check_writable,
     compile_off_the_clock,
     json_option,
     kernel_options,
     method_options,
-    parameters_of,
     parse_settings,
     print_json,
     print_pairs,
@@ -24,7 +22,9 @@ from svmreduce.cli.common import (
     timed_rows,
 )
 from svmreduce.errors import InputError
-from svmreduce.registry import nearest_name_error
+from svmreduce.registry import build_method, nearest_name_error, parameters_of
+
+ROUNDS = ("rounds", "stop_reason", "history", "duality_gap")  # of solvers that work in rounds
 
 _EPILOG = """\b
 Examples:
@@ -52,8 +52,15 @@ Examples:
 @rows_options
 @json_option
 @quiet_option
-def train(train, model, solver, tune, weights, reducer, settings, n_features, label, as_json, quiet, **options):
-    """Train on TRAIN (a file, or NAME[:SPLIT] of the catalogue) and write MODEL."""
+@click.option("-v", "--verbose", is_flag=True, help="Tell what a solver that works in rounds does in each.")
+def train(
+    train, model, solver, tune, weights, reducer, settings, n_features, label, as_json, quiet, verbose, **options
+):
+    """Train on TRAIN (a file, or NAME[:SPLIT] of the catalogue) and write MODEL.
+
+    MODEL is a LIBSVM or LIBLINEAR model file; only random features (rfeatsvm1, rfeatsvm2) have a text format
+    of their own, which svmreduce predict reads.
+    """
     from svmreduce.reducers import REDUCERS
     from svmreduce.solvers import SOLVERS
 
@@ -67,6 +74,8 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, la
     if tune and (options["cost"] is not None or any(setting.startswith("C=") for setting in settings)):
         raise InputError("--tune-C chooses C: leave out the C that is given")
     method, reduce = _build(solver, solver_class, reducer, reducer_class, options, parse_settings(settings))
+    if verbose and hasattr(method, "verbose"):
+        method.verbose = True
 
     data, load = timed_rows(train, "train", n_features, label, quiet)
     check_task(train, data, solver, solver_class, "; try --solver libsvm_svr")
@@ -81,16 +90,18 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, la
     record = {"solver": solver, **record, **tuned, "seconds": {"load": load, **tuning, **record["seconds"]}}
     if reducer:
         record["reducer"] = reducer
-    _report(record, model, as_json, quiet)
+    _report(record, f"{model} ({method.model_.file_format})", as_json, quiet)
 
 
 def _build(solver, solver_class, reducer, reducer_class, options, settings):
     """Solver and reducer from the flags that were typed; their own defaults for the rest."""
+    from svmreduce.kernels import parse_kernel
+
     given = {name: value for name, value in options.items() if value is not None}
     if "cost" in given:
         given["C"] = given.pop("cost")
-    if "kernel" in given and given["kernel"] not in solver_class.kernels:
-        raise nearest_name_error(f"kernel of {solver}", given["kernel"], solver_class.kernels)
+    if "kernel" in given:
+        parse_kernel(given["kernel"], solver_class.kernels, whose=solver, mixes=solver_class.mixes_kernels)
     if len(solver_class.kernels) == 1:
         given["kernel"] = solver_class.kernels[0]
     known = parameters_of(solver_class)
@@ -154,8 +165,9 @@ def _fit(method, reduce, data, sample_weight) -> dict:
         "kernel_evals": method.kernel_evals_,
         "objective": method.objective_,
         "gap": method.gap_,
-        "support_vectors": len(method.support_) if hasattr(method, "support_") else None,
+        "support_vectors": getattr(method.model_, "n_vectors", None),
         "converged": method.converged_,
+        **{name: getattr(method, f"{name}_") for name in ROUNDS if hasattr(method, f"{name}_")},
         **kept,
     }
 
@@ -202,6 +214,7 @@ def _report(record, model, as_json, quiet):
                 ),
                 ("C", record.get("C")),
                 *((name.replace("_", " "), value) for name, value in counters),
+                ("stopped by", f"{record['stop_reason']}, round {record['rounds']}" if "rounds" in record else None),
                 ("seconds", ", ".join(f"{name} {value:.3f}" for name, value in record["seconds"].items())),
                 ("model", model),
             ]

@@ -1,7 +1,7 @@
 """Cutting rows into cells of near neighbours by kernel distance.
 
-``halve`` is the paper's FLS2 step, ``cut_cells`` its SLS: from one row on, the nearest V rows are cut off
-as a cell, and the row just beyond the cut begins the next one.
+``halve`` is the paper's FLS2 step, ``cut_cell`` one of its SLS: the V rows nearest to a centre are cut off as
+a cell, and the row just beyond the cut is the next centre.
 
 Distances are k(x,x) + k(z,z) − 2k(x,z) in double, as the paper has them. For a narrow rbf kernel far rows
 therefore tie (exp underflows against 1), and ties go to the earlier row.
@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from svmreduce.core.jit import njit
-from svmreduce.core.tiles import POLY, RBF, SCATTER, SIGMOID
-from svmreduce.core.vector import VECTOR
+from svmreduce.core.tiles import KMOD, POLY, RADIAL, RBF, SCATTER, SIGMOID
+from svmreduce.core.vector import VECTOR, kmod, phi
 
 
 @njit(fastmath=VECTOR)
@@ -54,9 +54,9 @@ def _kernel_distances(parameters, arrays, diagonal, centre, rows, room, out):
     mode, code, gamma, coef0, degree = parameters
     X, data, indices, indptr, norm = arrays
     if mode == SCATTER:
-        _sparse_products(data, indices, indptr, norm, centre, rows, code == RBF, room, out)
+        _sparse_products(data, indices, indptr, norm, centre, rows, code in RADIAL, room, out)
     else:
-        _dense_products(X, centre, rows, code == RBF, out)
+        _dense_products(X, centre, rows, code in RADIAL, out)
     for i in range(rows.size):
         k = out[i]
         if code == RBF:
@@ -65,12 +65,17 @@ def _kernel_distances(parameters, arrays, diagonal, centre, rows, room, out):
             k = (gamma * k + coef0) ** degree
         elif code == SIGMOID:
             k = np.tanh(gamma * k + coef0)
+        elif code == KMOD:
+            k = kmod(gamma * k, coef0, phi(coef0))
         out[i] = diagonal[rows[i]] + diagonal[centre] - 2.0 * k
 
 
 @njit()
 def _split(rows, distance, count, near, far):
-    """The ``count`` nearest rows and the others, each in their old order; returns the nearest other."""
+    """The ``count`` nearest rows and the others, each in their old order; returns the nearest other.
+
+    ``far`` may be ``rows`` itself: no entry is written before it was read.
+    """
     cut = np.partition(distance, count - 1)[count - 1]
     ties = count  # rows at the cut itself that still belong to the near ones
     for i in range(rows.size):
@@ -102,17 +107,10 @@ def halve(parameters, arrays, diagonal, room, rows):
 
 
 @njit()
-def cut_cells(parameters, arrays, diagonal, room, rows, first, size):
-    """These rows in an order in which every run of ``size`` is a cell; ``first`` is the first centre."""
-    order = np.empty(rows.size, np.int64)
-    distance = np.empty(rows.size)
-    left, done, centre = rows, 0, first
-    while left.size > size:
-        here = distance[: left.size]
-        _kernel_distances(parameters, arrays, diagonal, centre, left, room, here)
-        far = np.empty(left.size - size, np.int64)
-        centre = _split(left, here, size, order[done : done + size], far)
-        left, done = far, done + size
-    for i in range(left.size):
-        order[done + i] = left[i]
-    return order
+def cut_cell(parameters, arrays, diagonal, room, rows, centre, distance, cell):
+    """Move the rows nearest to ``centre`` from the front part of ``rows`` into ``cell``, as many as it holds.
+
+    The others close ranks in place. ``distance`` is room for as many numbers. Returns the next centre.
+    """
+    _kernel_distances(parameters, arrays, diagonal, centre, rows, room, distance)
+    return _split(rows, distance, cell.size, cell, rows)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -92,3 +92,33 @@ def in_threads(work: Callable[[int], object], jobs: int, threads: int) -> list:
     if threads <= 1 or jobs <= 1:
         return [work(job) for job in range(jobs)]
     return list(_pool(threads).map(work, range(jobs)))
+
+
+def in_threads_as_they_come(produce: Callable[[int], Iterable], work: Callable, jobs: int, threads: int) -> list:
+    """``work(item)`` for every item of ``produce(0)``, …, ``produce(jobs-1)``, in that order, in one list.
+
+    An item is worked on as soon as a thread is free, so that one long ``produce`` keeps no other thread idle.
+    """
+    if threads <= 1:
+        return [work(item) for job in range(jobs) for item in produce(job)]
+    pool = _pool(threads)
+    failed = []
+
+    def watched(task, *arguments):
+        if failed:  # the first error stops the rest
+            return None
+        try:
+            return task(*arguments)
+        except BaseException as error:
+            failed.append(error)
+            raise
+
+    def submit_all(job):
+        return [pool.submit(watched, work, item) for item in produce(job)]
+
+    producers = [pool.submit(watched, submit_all, job) for job in range(jobs)]
+    answers = [answer for producer in producers for answer in producer.result() or ()]
+    results = [answer.result() for answer in answers]
+    if failed:
+        raise failed[0]
+    return results

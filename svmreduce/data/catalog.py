@@ -123,7 +123,7 @@ def _raw(card: Card, split: str, trust: bool) -> tuple[Matrix, np.ndarray, str |
         columns = part.columns or card.features
         if X.shape[1] != columns and card.preparation.categorical == "codes":
             raise InputError(f"{where}: {X.shape[1]} columns, but the card says {columns}: it is another file")
-        X = _widened(X, card.features)
+        X = widened(X, card.features)
     _check(where, part, y, part.classes or (card.classes if part.file else None))
     return X, y, sha256
 
@@ -157,7 +157,7 @@ def _read_table(card: Card, split: str, path: Path, file: FileCard, trust: bool)
     return (sparse.csr_matrix(X) if how == "onehot" else X), y  # one-hot columns are mostly zeros
 
 
-def _widened(X: Matrix, columns: int) -> Matrix:
+def widened(X: Matrix, columns: int) -> Matrix:
     """A file in which the last features never occur is narrower than the data set it belongs to."""
     missing = columns - X.shape[1]
     if missing <= 0:

@@ -5,6 +5,7 @@ from svmreduce.registry import Registry
 REDUCERS = Registry(
     "reducer",
     {
+        "bootstrap": "svmreduce.reducers.bootstrap:BootstrapCleaning",
         "derive_rs": "svmreduce.reducers.derive_rs:DeriveRS",
         "random": "svmreduce.reducers.random:RandomSample",
     },

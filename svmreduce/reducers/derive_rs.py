@@ -10,13 +10,13 @@ import numpy as np
 from sklearn.utils.extmath import row_norms
 from tqdm import tqdm
 
-from svmreduce.core.cells import cut_cells, halve
+from svmreduce.core.cells import cut_cell, halve
 from svmreduce.core.extreme_points import derive_cell
-from svmreduce.core.jit import in_threads, resolve_threads
+from svmreduce.core.jit import in_threads, in_threads_as_they_come, resolve_threads
 from svmreduce.core.kernels import KernelRows, single_threaded_blas
 from svmreduce.core.tiles import SCATTER
 from svmreduce.errors import InputError
-from svmreduce.kernels import KernelSpec, resolve_gamma
+from svmreduce.kernels import kernel_for, parse_kernel
 from svmreduce.reducers.base import BaseReducer
 
 LARGEST_V = 20_000  # two blocks of V × V kernel values per thread
@@ -33,7 +33,7 @@ class DeriveRS(BaseReducer):
 
     Parameters
     ----------
-    kernel : {"linear", "poly", "rbf", "sigmoid"}, default="rbf"
+    kernel : {"linear", "poly", "rbf", "sigmoid", "kmod", "gaussian_diagonal", "gaussian_mahalanobis"}, default="rbf"
     gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
     coef0 : float, default=0.0
     degree : int, default=3
@@ -50,6 +50,9 @@ class DeriveRS(BaseReducer):
     verbose : bool, default=False
         Show a progress bar over cells.
     """
+
+    # both levels cut something; kernel values in float32 and in double
+    _toy_settings = ({"P": 30, "V": 10}, {"P": 30, "V": 10, "epsilon": 1e-6})
 
     def __init__(
         self,
@@ -76,7 +79,8 @@ class DeriveRS(BaseReducer):
         self.verbose = verbose
 
     def _reduce(self, X, y):
-        kernel = KernelSpec(self.kernel, resolve_gamma(self.gamma, X, self.kernel), self.coef0, self.degree)
+        parse_kernel(self.kernel, whose="DeriveRS", mixes=False)
+        kernel = kernel_for(X, self.kernel, self.gamma, self.coef0, self.degree)
         codes = np.unique(y, return_inverse=True)[1]
         return representative_set(X, codes, np.ones(len(y)), kernel, epsilon=self.epsilon, P=self.P, V=self.V,
                                   first_level=self.first_level, threads=self.threads, verbose=self.verbose)  # fmt: skip
@@ -85,7 +89,7 @@ class DeriveRS(BaseReducer):
 def representative_set(X, y, weights, kernel, *, epsilon, P, V, first_level, threads=None, verbose=False):
     """The rows to keep, what each stands for, and facts: residual_max, cells, seconds per level."""
     _check(epsilon, P, V, first_level)
-    times = [perf_counter()]
+    start = perf_counter()
     rows = KernelRows(kernel, X, np.float32)
     scale = rows.diagonal().max()
     limit = epsilon - FLOAT32_MARGIN * scale
@@ -93,25 +97,24 @@ def representative_set(X, y, weights, kernel, *, epsilon, P, V, first_level, thr
         rows = KernelRows(kernel, X, np.float64)
         limit = max(epsilon, FLOAT64_MARGIN * scale)  # ε = 0 still knows equal rows
     threads = resolve_threads(threads)
-    cutter = _Cutter(X, rows)
-    first = _joined(in_threads(lambda code: cutter.first_level(np.flatnonzero(y == code), P, first_level),
-                               y.max() + 1, threads))  # fmt: skip
-    times.append(perf_counter())
-    cells = _joined(in_threads(lambda part: cutter.second_level(first[part], V), len(first), threads))
-    times.append(perf_counter())
-    answers = _derive(rows, weights, cells, limit, threads, verbose)
-    times.append(perf_counter())
+    cutter = _Cutter(X, rows, V)
+    parts = [part for parts in in_threads(lambda code: cutter.first_level(np.flatnonzero(y == code), P, first_level),
+                                          y.max() + 1, threads) for part in parts]  # fmt: skip
+    cells = sum(-(-len(part) // V) for part in parts)
+    half_way = perf_counter()
+    with single_threaded_blas, _bar(cells, verbose) as bar:
+        corners = _Corners(rows, weights, limit, min(V, max(map(len, parts))), bar)
+        answers = in_threads_as_they_come(lambda part: cutter.second_level(parts[part]), corners, len(parts), threads)
     indices = np.concatenate([kept for kept, _, _ in answers])
     beta = np.concatenate([share for _, share, _ in answers])
     residual = max(worst for _, _, worst in answers)
     order = np.argsort(indices)  # as they stood in the file
-    levels = dict(zip(("first_level", "second_level", "derive"), np.diff(times).tolist(), strict=True))
-    facts = {"kept": len(indices), "cells": len(cells), "residual_max": residual, "seconds": levels}
+    # The two last levels overlap: each has the part of their common time that it kept the threads busy
+    rest = perf_counter() - half_way
+    share = sum(cutter.busy) / (sum(cutter.busy) + sum(corners.busy))
+    levels = {"first_level": half_way - start, "second_level": share * rest, "derive": (1 - share) * rest}
+    facts = {"kept": len(indices), "cells": cells, "residual_max": residual, "seconds": levels}
     return indices[order], beta[order], facts
-
-
-def _joined(lists):
-    return [entry for part in lists for entry in part]
 
 
 def _check(epsilon, P, V, first_level):
@@ -128,13 +131,15 @@ def _check(epsilon, P, V, first_level):
 class _Cutter:
     """The two levels of segregation of one class at a time."""
 
-    def __init__(self, X, rows: KernelRows):
+    def __init__(self, X, rows: KernelRows, V: int):
         self.arguments = rows.parameters(), rows.arrays, rows.diagonal()
         self.features = rows.width if rows.mode == SCATTER else 0
         self.dtype = rows.dtype
+        self.V = V
         self.norms = row_norms(X, squared=True)  # of the rows as given, before any centring
         # A number that different rows do not share: cells sorted by it do not depend on the file's order
         self.keys = X @ np.random.default_rng(0).normal(size=X.shape[1])
+        self.busy = []
 
     def _room(self):
         return np.zeros(self.features, self.dtype)
@@ -151,30 +156,44 @@ class _Cutter:
                 todo += halve(*self.arguments, self._room(), part)
         return done
 
-    def second_level(self, members, V):
-        farthest = members[np.argmax(self.norms[members])]
-        order = cut_cells(*self.arguments, self._room(), members, farthest, V)
-        cells = [order[start : start + V] for start in range(0, len(order), V)]
-        return [cell[np.argsort(self.keys[cell], kind="stable")] for cell in cells]
+    def second_level(self, members):
+        """The cells of these rows, one after the other; ``members`` is used up."""
+        centre = members[np.argmax(self.norms[members])]
+        room, distance = self._room(), np.empty(len(members))
+        while len(members):
+            start = perf_counter()
+            cell = members
+            if len(members) > self.V:
+                cell = np.empty(self.V, np.int64)
+                centre = cut_cell(*self.arguments, room, members, centre, distance[: len(members)], cell)
+            members = members[: len(members) - len(cell)]
+            cell = cell[np.argsort(self.keys[cell], kind="stable")]
+            self.busy.append(perf_counter() - start)
+            yield cell
 
 
-def _derive(rows, weights, cells, limit, threads, verbose):
-    """DeriveAE on every cell: (rows kept, their weights, largest squared distance left)."""
-    largest = max(len(cell) for cell in cells)
-    own = threading.local()
-    bar = tqdm(total=len(cells), unit="cell", leave=False, disable=not (verbose and sys.stderr.isatty()))
+def _bar(cells: int, verbose: bool) -> tqdm:
+    return tqdm(total=cells, unit="cell", leave=False, disable=not (verbose and sys.stderr.isatty()))
 
-    def work(number):
-        cell = cells[number]
+
+class _Corners:
+    """DeriveAE on one cell at a time: (rows kept, their weights, largest squared distance left)."""
+
+    def __init__(self, rows: KernelRows, weights, limit: float, largest: int, bar: tqdm):
+        self.rows, self.weights, self.limit, self.largest, self.bar = rows, weights, limit, largest, bar
+        self.own = threading.local()
+        self.busy = []
+
+    def __call__(self, cell):
+        start = perf_counter()
         n = len(cell)
-        if not hasattr(own, "blocks"):
-            own.blocks = np.empty(largest * largest, rows.dtype), np.empty(largest * largest, rows.dtype)
-        K, S = own.blocks
-        rows.block(cell, rows, cell, K, n)
+        if not hasattr(self.own, "blocks"):
+            room = self.largest**2
+            self.own.blocks = np.empty(room, self.rows.dtype), np.empty(room, self.rows.dtype)
+        K, S = self.own.blocks
+        self.rows.block(cell, self.rows, cell, K, n)
         kept, beta = np.empty(n, np.int64), np.empty(n)
-        count, worst = derive_cell(K, n, weights[cell], limit, S, kept, beta)
-        bar.update()
+        count, worst = derive_cell(K, n, self.weights[cell], self.limit, S, kept, beta)
+        self.bar.update()
+        self.busy.append(perf_counter() - start)
         return cell[kept[:count]], beta[:count], worst
-
-    with bar, single_threaded_blas:
-        return in_threads(work, len(cells), threads)

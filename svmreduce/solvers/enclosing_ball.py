@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from svmreduce.core import enclosing_ball
 from svmreduce.core.jit import resolve_threads
+from svmreduce.errors import InputError
 from svmreduce.solvers.base import SVMClassifier, seed_of
 from svmreduce.types import DualSolution
 
@@ -66,6 +67,8 @@ class EnclosingBallSVM(SVMClassifier):
         enclosing_ball.compile_the_rest()
 
     def _solve(self, X, y, weights):
+        if self.selection not in ("sampled", "exact"):
+            raise InputError(f"selection must be 'sampled' or 'exact', got {self.selection!r}")
         self.steps_ = {}
         self.threads_ = resolve_threads(self.threads)
         return super()._solve(X, y, weights)

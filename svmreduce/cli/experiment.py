@@ -1,0 +1,74 @@
+"""What ``run`` and ``plan`` share: the experiment with its overrides, and its folder."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from svmreduce.errors import InputError
+
+_OPTIONS = (
+    click.argument("config", metavar="CONFIG"),
+    click.option("-o", "--out", metavar="FOLDER", help="Run folder; results/runs/NAME-SCALE if not given."),
+    click.option("--scale", type=click.Choice(["smoke", "small", "full"]), help="Size of the experiment."),
+    click.option("--set", "settings", metavar="KEY=VALUE", multiple=True,
+                 help="Lay a value over the file, such as grid.C=[1,10] or repeats=3."),
+    click.option("--timeout", type=float, metavar="SECONDS", help="Hard limit of one reduction or fit."),
+    click.option("--memory", type=float, metavar="MB", help="Hard limit of a worker's resident memory."),
+)  # fmt: skip
+
+
+def config_options(command):
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def load_config(path, scale, settings, timeout, memory):
+    """The experiment with what was typed laid over it, and its tasks."""
+    from svmreduce.experiments import config
+    from svmreduce.experiments.plan import expand
+
+    sys.path.insert(0, "")  # methods of one's own, module:Class, may lie in the current folder
+    typed = _parsed(settings)
+    if timeout is not None:
+        typed["limits.seconds"] = timeout
+    if memory is not None:
+        typed["limits.memory_mb"] = memory
+    experiment = config.load(path, scale=scale, settings=typed)
+    try:
+        return experiment, expand(experiment)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def _parsed(settings) -> dict:
+    """``key=value`` words, the values as YAML, so that lists can be typed."""
+    import yaml
+
+    typed = {}
+    for word in settings:
+        key, equals, text = word.partition("=")
+        if not equals or not key:
+            raise InputError(f"--set takes key=value, got {word!r}")
+        try:
+            typed[key] = yaml.safe_load(text)
+        except yaml.YAMLError:
+            raise InputError(f"--set {key}: {text!r} is not a value; lists are written [1,10]") from None
+    return typed
+
+
+def run_folder(experiment, out: str | None) -> Path:
+    return Path(out) if out else Path("results") / "runs" / f"{experiment.name}-{experiment.scale}"
+
+
+def open_records(folder: Path):
+    """What the folder holds already, or None."""
+    from svmreduce.experiments.store import NothingRecorded, read
+
+    try:
+        return read(folder, planned_only=False)
+    except NothingRecorded:
+        return None

@@ -1,0 +1,131 @@
+"""``svmreduce run``: an experiment from its file, resumed where an earlier run stopped."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+
+import click
+
+from svmreduce.cli.common import json_option, print_json, quiet_option, typed_command
+from svmreduce.cli.experiment import config_options, load_config, open_records, run_folder
+
+EXIT_FAILED = 3
+_EPILOG = """\b
+Examples:
+  svmreduce run configs/smoke.yaml
+  svmreduce run configs/aesvm/table4.yaml --scale small --jobs 2
+  svmreduce run my.yaml --set grid.C=[1,10] --timeout 60 --rerun failed
+  svmreduce run my.yaml --engine dask --scheduler tcp://head:8786
+"""
+
+
+@click.command(epilog=_EPILOG)
+@config_options
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Worker processes.")
+@click.option(
+    "--engine", type=click.Choice(["local", "dask"]), default="local", show_default=True, help="Where to run."
+)
+@click.option("--scheduler", metavar="ADDRESS", help="Of a dask cluster; a local one is started if not given.")
+@click.option("--rerun", type=click.Choice(["failed", "all"]), help="Make failed rows, or all, again.")
+@json_option
+@quiet_option
+def run(config, out, scale, settings, timeout, memory, jobs, engine, scheduler, rerun, as_json, quiet):
+    """Run the experiment CONFIG and append its records to a run folder.
+
+    What the folder holds already is not run again, as long as code, versions and machine are the same. Ctrl-C or
+    a kill loses only the fits in flight: the same command goes on from there.
+    """
+    from svmreduce.experiments.engines import open_engine
+    from svmreduce.experiments.runner import FAILED, agenda, execute
+    from svmreduce.experiments.store import Store
+
+    if scheduler and engine != "dask":
+        raise click.UsageError("--scheduler belongs to --engine dask")
+    experiment, tasks = load_config(config, scale, settings, timeout, memory)
+    folder = run_folder(experiment, out)
+    with Store(folder) as store:
+        plan = agenda(experiment, tasks, open_records(folder), folder, engine=engine, rerun=rerun or "")
+        store.write_plan(plan.as_dict())
+        store.write_config(_as_yaml(experiment, typed_command()))
+        progress = _Progress(plan, quiet or as_json)
+        try:
+            with open_engine(engine, jobs=jobs, threads=experiment.threads, scheduler=scheduler) as workers, progress:
+                records = execute(plan, store, workers, progress.tell)
+        except KeyboardInterrupt:
+            click.echo(f"\nstopped; {progress.made} new records are safe in {folder}. "
+                       "The same command goes on from there.", err=True)  # fmt: skip
+            sys.exit(130)
+    statuses = Counter(record["status"] for record in records)
+    failed = sum(statuses[status] for status in FAILED)
+    if as_json:
+        print_json({"folder": str(folder), "records": len(records), "reused": len(plan.known), "statuses": statuses})
+    elif not quiet:
+        _summary(folder, records, plan, failed, statuses["skipped"])
+    sys.exit(EXIT_FAILED if failed else 0)
+
+
+def _as_yaml(experiment, command: str) -> str:
+    """The experiment as it is run, under the command that runs it."""
+    import yaml
+
+    content = experiment.model_dump(by_alias=True, exclude_defaults=True, mode="json")
+    text = yaml.safe_dump({"name": experiment.name, "scale": experiment.scale, **content}, sort_keys=False)
+    return f"# {command}\n{text}"
+
+
+def _summary(folder, records, plan, failed, skipped) -> None:
+    if plan.known:
+        first = min(record["started"] for record in plan.known.values())
+        click.echo(f"reused {len(plan.known)} of {len(records)} records, the first made at {first}", err=True)
+    if skipped:
+        click.echo(f"{skipped} of {len(records)} skipped; the report says why", err=True)
+    if failed:
+        click.echo(f"{failed} of {len(records)} failed; --rerun failed makes them again", err=True)
+    click.echo(f"{len(records)} records in {folder}: svmreduce report {folder}")
+
+
+class _Progress:
+    """A bar on a terminal, a line per record elsewhere."""
+
+    def __init__(self, plan, silent: bool):
+        self.todo, self.silent, self.made, self.bar = len(plan.todo), silent, 0, None
+
+    def __enter__(self):
+        from tqdm import tqdm
+
+        if not self.silent and sys.stderr.isatty():
+            self.bar = tqdm(total=self.todo, unit="task", file=sys.stderr)
+        return self
+
+    def __exit__(self, *exception):
+        if self.bar is not None:
+            self.bar.close()
+
+    def tell(self, record: dict) -> None:
+        self.made += 1
+        line = _line(record)
+        if self.bar is not None:
+            self.bar.update()
+            self.bar.set_postfix_str(f"{record['dataset']} {record['method']}"[:40], refresh=False)
+            if record["status"] != "ok":
+                self.bar.write(line, file=sys.stderr)
+        elif not self.silent:
+            click.echo(f"[{self.made}/{self.todo}] {line}", err=True)
+
+
+def _line(record: dict) -> str:
+    point = " ".join(f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
+                     for key, value in record["point"].items())  # fmt: skip
+    fold = f" fold {record['fold']}" if record["fold"] else ""
+    seconds = record["seconds"].get("reduce" if record["kind"] == "reduction" else "solve")
+    scores = record["scores"]
+    found = [
+        f"{seconds:.3f} s" if seconds is not None else None,
+        f"accuracy {scores['accuracy']:.4f}" if "accuracy" in scores else None,
+        f"mse {scores['mse']:.4g}" if "mse" in scores else None,
+        f"{record['sizes']['kept_rows']} rows kept" if record["kind"] == "reduction" and record["sizes"] else None,
+        f"{record['status']}: {record['reason']}" if record["status"] != "ok" else None,
+    ]
+    name = f"{record['dataset']}{fold} {record['method']} {point}".rstrip()
+    return f"{name} {record['kind']}: {', '.join(filter(None, found))}"

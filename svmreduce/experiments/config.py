@@ -1,0 +1,272 @@
+"""Experiment files: what a YAML file in ``configs/`` may say.
+
+Everything that can be wrong is found here or in ``plan``, before anything runs, and told with the file, the
+key and the nearest valid name. A method's constructor is the schema of its parameters.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from svmreduce.errors import InputError
+from svmreduce.experiments import tolerances
+from svmreduce.registry import nearest_name_error
+
+SCALES = ("smoke", "small", "full")
+
+
+def _number(value: Any) -> Any:
+    """Powers may be written as the papers print them: 2^-4."""
+    if isinstance(value, str) and (found := re.fullmatch(r"(\d+(?:\.\d+)?)\^(-?\d+)", value)):
+        return float(found[1]) ** int(found[2])
+    if isinstance(value, str) and re.fullmatch(r"-?\d+(\.\d*)?[eE]-?\d+", value):  # YAML reads 1e-3 as text
+        return float(value)
+    return [_number(entry) for entry in value] if isinstance(value, list) else _numbers(value)
+
+
+def _numbers(value: Any) -> Any:
+    return {key: _number(entry) for key, entry in value.items()} if isinstance(value, dict) else value
+
+
+def _named(key: str):
+    """A plain word stands for a mapping with only this key."""
+    return BeforeValidator(lambda value: {key: value} if isinstance(value, str) else value)
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class SplitConfig(_Strict):
+    """Where test rows come from: with the data, ``folds``, or a ``holdout`` share."""
+
+    folds: int | None = Field(None, ge=2)
+    shuffle: bool = True  # false cuts folds in file order
+    holdout: float | None = Field(None, gt=0, lt=1)
+
+    @model_validator(mode="after")
+    def _one_way(self):
+        if self.folds and self.holdout:
+            raise ValueError("'folds' and 'holdout' exclude each other")
+        if not (self.shuffle or self.folds):
+            raise ValueError("'shuffle: false' belongs to 'folds'")
+        return self
+
+
+class DatasetConfig(_Strict):
+    """One data set: a name of the catalogue, a generator, or a file of one's own."""
+
+    name: str | None = None  # NAME[:VARIANT] of the catalogue
+    generator: str | None = None
+    file: str | None = None
+    test: str | None = None  # the test file that belongs to ``file``
+    rows: int | None = Field(None, ge=1)  # generators: how many; others: a random part of the training rows
+    test_rows: int | None = Field(None, ge=1)
+    params: dict[str, Any] = {}  # of the generator
+    label: str | int | None = None  # column of a table
+    split: SplitConfig | None = None  # where it differs from the experiment's
+    as_: str | None = Field(None, alias="as")  # what tables call it
+
+    @model_validator(mode="after")
+    def _one_source(self):
+        given = [key for key in ("name", "generator", "file") if getattr(self, key)]
+        if len(given) != 1:
+            raise ValueError(f"give one of 'name', 'generator' and 'file', got {' and '.join(given) or 'none'}")
+        if self.generator and not self.rows:
+            raise ValueError("a generator needs 'rows'")
+        for key, owner in (("test", "file"), ("label", "file"), ("params", "generator")):
+            if getattr(self, key) and not getattr(self, owner):
+                raise ValueError(f"{key!r} belongs to {owner!r}")
+        return self
+
+    @property
+    def title(self) -> str:
+        if self.as_:
+            return self.as_
+        if self.file:
+            return Path(self.file).name
+        return f"{self.generator}:{self.rows}" if self.generator else self.name
+
+
+class MethodPart(BaseModel):
+    """A solver or reducer by name with its parameters; a list means each of its values in turn."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    name: str
+
+    @property
+    def params(self) -> dict[str, Any]:
+        return _numbers(self.__pydantic_extra__ or {})
+
+
+ReducerConfig = Annotated[MethodPart, _named("name")]
+
+
+class SolverConfig(MethodPart):
+    """A solver, the reducer before it, and what tables call the two."""
+
+    reducer: ReducerConfig | None = None
+    as_: str | None = Field(None, alias="as")
+
+
+class LimitsConfig(_Strict):
+    """What one reduction or one fit may take; beyond it the worker is ended and the row says so."""
+
+    seconds: float = Field(600, gt=0)
+    memory_mb: float | None = Field(None, gt=0)
+
+
+Grid = Annotated[dict[str, list[Any]], BeforeValidator(_numbers)]
+
+
+class Config(_Strict):
+    """One experiment."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
+    title: str = ""
+    paper: str | None = None  # key:table, such as aesvm:table4
+    datasets: list[Annotated[DatasetConfig, _named("name")]] = Field(min_length=1)
+    split: SplitConfig = SplitConfig()
+    scaling: str | None = None  # none given: what the card of the data says
+    solvers: list[Annotated[SolverConfig, _named("name")]] = Field(min_length=1)
+    reducers: list[ReducerConfig] = []  # before each solver that names none of its own; "none" for no reduction
+    grid: Grid = {}
+    baseline: str | None = None
+    control: bool = True  # beside each reduction, a random sample of equal size
+    fits: bool = True  # false makes the reductions only
+    seeds: list[Annotated[int, Field(ge=0, lt=2**32)]] = Field([0], min_length=1)
+    repeats: int = Field(1, ge=1)
+    threads: int = Field(1, ge=1)
+    limits: LimitsConfig = LimitsConfig()
+    scale: Literal["smoke", "small", "full"] = "small"
+    compare: dict[str, dict[str, float]] = {}  # metric -> absolute, relative tolerance of the regression gate
+
+
+def configs_folder() -> Path:
+    """The experiments inside the installed package, else the repository's."""
+    package = Path(__file__).resolve().parents[1]
+    installed = package / "_configs"
+    return installed if installed.is_dir() else package.parent / "configs"
+
+
+def load(path: str | os.PathLike, *, scale: str | None = None, settings: dict[str, Any] | None = None) -> Config:
+    """The experiment of a file at one scale, with ``settings`` (dotted keys) laid over it.
+
+    A path that is not there is looked for among the experiments that come with the package.
+    """
+    path = _find(Path(path))
+    content = _read(path, ())
+    scales = content.pop("scales", {})
+    _check_scales(path, scales)
+    scale = scale or content.get("scale", "small")
+    if scale not in SCALES:
+        raise nearest_name_error("scale", str(scale), SCALES)
+    content = _merged(content, scales.get(scale) or {}) | {"scale": scale}
+    for key, value in (settings or {}).items():
+        if key == "scale":
+            raise InputError("--set scale=… would only rename the run; use --scale")
+        _set(content, key, value)
+    try:
+        config = Config.model_validate(content)
+        tolerances.from_config(config.compare)
+    except ValidationError as error:
+        raise _explained(path, error) from None
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return config
+
+
+class _OneValuePerKey(yaml.SafeLoader):
+    """YAML lets the last of two equal keys win; in an experiment that is a mistake."""
+
+    def construct_mapping(self, node, deep=False):
+        seen = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                line = key.start_mark.line + 1
+                raise yaml.YAMLError(f"line {line}: the key {key.value!r} stands twice in one mapping")
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def _find(path: Path) -> Path:
+    for place in (path, configs_folder() / path, configs_folder() / f"{path}.yaml"):
+        if place.is_file():
+            return place
+    raise InputError(f"{path}: no such experiment file; those that come with it are in {configs_folder()}")
+
+
+def _read(path: Path, seen: tuple[Path, ...]) -> dict:
+    """A file's content over that of the file it extends."""
+    if path.resolve() in seen:
+        raise InputError(f"{path}: extends: goes round in a circle")
+    try:
+        content = yaml.load(path.read_text(encoding="utf-8"), _OneValuePerKey)
+    except yaml.YAMLError as error:
+        raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not text; an experiment is a YAML file") from None
+    if not isinstance(content, dict):
+        raise InputError(f"{path}: an experiment is a mapping of keys to values")
+    base = content.pop("extends", None)
+    if base is None:
+        return content
+    base_path = path.parent / str(base)
+    if not base_path.is_file():
+        raise InputError(f"{path}: extends: no file {base_path}")
+    return _merged(_read(base_path, (*seen, path.resolve())), content)
+
+
+def _merged(base: dict, over: dict) -> dict:
+    """Mappings are merged, everything else is replaced; a grid or parameters are whole things."""
+    result = dict(base)
+    for key, value in over.items():
+        mixes = key not in ("grid", "params") and isinstance(value, dict) and isinstance(base.get(key), dict)
+        result[key] = _merged(base[key], value) if mixes else value
+    return result
+
+
+def _check_scales(path: Path, scales: Any) -> None:
+    if not isinstance(scales, dict) or not all(isinstance(part, dict | None) for part in scales.values()):
+        raise InputError(f"{path}: scales: a mapping of {', '.join(SCALES)} to the keys they change")
+    for name, part in scales.items():
+        if name not in SCALES:
+            raise InputError(f"{path}: scales: {nearest_name_error('scale', str(name), SCALES)}")
+        for key in part or {}:
+            if key not in Config.model_fields:
+                raise InputError(f"{path}: scales.{name}: {nearest_name_error('key', str(key), Config.model_fields)}")
+
+
+def _set(content: dict, dotted: str, value: Any) -> None:
+    *parents, last = dotted.split(".")
+    for parent in parents:
+        below = content.get(parent) or {}
+        if not isinstance(below, dict):
+            raise InputError(f"--set {dotted}: {parent} is no mapping; set it as a whole: {parent}=[…]")
+        content[parent] = content = dict(below)
+    content[last] = value
+
+
+def _explained(path: Path, error: ValidationError) -> InputError:
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        parents = first["loc"][:-1]
+        place = "".join(f"{part}: " for part in (".".join(map(str, parents)),) if part)
+        return InputError(f"{path}: {place}{nearest_name_error('key', str(first['loc'][-1]), _keys(parents))}")
+    message = first["msg"].removeprefix("Value error, ")
+    given = "" if first["type"] == "missing" or isinstance(first["input"], dict | list) else f", got {first['input']!r}"
+    return InputError(f"{path}: {where + ': ' if where else ''}{message}{given}")
+
+
+def _keys(parents: tuple) -> list[str]:
+    """The keys that are known below this place."""
+    owners = {"datasets": DatasetConfig, "split": SplitConfig, "limits": LimitsConfig}
+    owner = owners.get(parents[0], Config) if parents else Config
+    return [field.alias or name for name, field in owner.model_fields.items()]

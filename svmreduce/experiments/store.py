@@ -1,0 +1,232 @@
+"""The records of a run: one JSON object per line, appended and never rewritten.
+
+A run folder holds ``records.jsonl``, ``plan.json``, ``config.yaml`` and ``lock``. The plan says which records belong
+to the experiment as it is now, and under which names; records of other settings stay in the file and are counted,
+never mixed in. One writer at a time appends to the
+records and has each line on the disk before it goes on, so a kill at any moment costs the fits in flight and
+nothing else. Readers take no lock and write nothing; a line that was cut off is counted and passed over.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+
+from svmreduce.errors import InputError
+from svmreduce.strict_json import dumps
+
+RECORDS = "records.jsonl"
+CONFIG = "config.yaml"
+LOCK = "lock"
+PLAN = "plan.json"
+_NAMES = ("id", "kind", "status", "dataset", "method")  # text that says what a record is of
+_FACTS = ("task", "fold", "seed", "repeat", "baseline", "solver", "reducer", "solver_params", "reducer_params", "point")
+_FACTS += ("reduction", "seconds", "sizes", "counters", "scores")  # in every record, if only as null
+
+
+class NothingRecorded(InputError):
+    """There is no run at this place, or not one record in it."""
+
+
+class StoreError(OSError):
+    """A record could not be written; every earlier one is safe."""
+
+
+@dataclass
+class Records:
+    """What a run has recorded: the latest record of each id, in the order in which the ids first appeared."""
+
+    records: list[dict]
+    unreadable: int  # lines that are no record, most often one cut off by a kill
+    path: Path  # the file they were read from
+    other: int = 0  # records of settings that the plan does not have
+    missing: int = 0  # planned and not there yet
+
+    @cached_property
+    def config(self) -> dict | None:
+        """The resolved config that lies beside the records, if there is one."""
+        path = self.path.with_name(CONFIG)
+        if not path.exists():
+            return None
+        import yaml
+
+        try:
+            config = yaml.safe_load(path.read_bytes())
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            why = " ".join(str(error).split())
+            raise InputError(f"{path}: is no readable YAML ({why}); restore or remove it") from None
+        if not isinstance(config, dict):
+            raise InputError(f"{path}: is no config; restore or remove it")
+        return config
+
+    @cached_property
+    def config_text(self) -> str:
+        """The same as text, the command that made the run as a remark on its first line; empty if it is not there."""
+        path = self.path.with_name(CONFIG)
+        return path.read_text(encoding="utf-8") if self.config is not None else ""
+
+
+def read(path: str | os.PathLike, *, planned_only: bool = True) -> Records:
+    """The records of a run folder or of a .jsonl file; it is an error to find none.
+
+    Of a folder these are the records that its plan has, with the plan's names for data sets and methods.
+    """
+    path = Path(path)
+    file = path / RECORDS if path.is_dir() else path
+    if not file.exists():
+        what = f"has no {RECORDS}" if path.is_dir() else "no such run folder or record file"
+        raise NothingRecorded(f"{path}: {what}; check the name, or run the experiment first (svmreduce run CONFIG)")
+    latest: dict[str, dict] = {}
+    unreadable = 0
+    for line in file.read_bytes().split(b"\n"):
+        if not line.strip():
+            continue
+        record = _parsed(line)
+        if record is None:
+            unreadable += 1
+        else:
+            latest.pop(record["id"], None)  # the newest stands last
+            latest[record["id"]] = record
+    if not latest:
+        what = f"no record among its {unreadable} lines" if unreadable else "is empty"
+        raise NothingRecorded(f"{file}: {what}; run the experiment again (svmreduce run CONFIG)")
+    plan = _plan_beside(file) if path.is_dir() and planned_only else None
+    if plan is None:
+        return Records(list(latest.values()), unreadable, file)
+    common = {key: plan.get(key) for key in ("experiment", "scale", "baseline")}
+    found = [latest[entry["id"]] | entry | common for entry in plan["tasks"] if entry["id"] in latest]
+    other = len(latest.keys() - {entry["id"] for entry in plan["tasks"]})
+    return Records(found, unreadable, file, other, len(plan["tasks"]) - len(found))
+
+
+def _plan_beside(file: Path) -> dict | None:
+    try:
+        return json.loads(file.with_name(PLAN).read_bytes())
+    except FileNotFoundError:
+        return None
+    except ValueError:
+        raise InputError(f"{file.with_name(PLAN)}: is damaged; run the experiment again, which writes it") from None
+
+
+_DECODER = json.JSONDecoder(parse_constant=lambda name: None)  # NaN of another program's hand
+
+
+def _parsed(line: bytes) -> dict | None:
+    """The record on this line, or None if it holds none."""
+    try:
+        record = _DECODER.decode(line.decode().strip())
+    except (ValueError, RecursionError):  # also what is no UTF-8
+        return None
+    if not isinstance(record, dict) or not all(isinstance(record.get(name), str) for name in _NAMES):
+        return None
+    return record if all(name in record for name in _FACTS) else None
+
+
+class Store:
+    """The one writer of a run folder.
+
+    Opening takes the folder's lock; a second opener, here or in another process, is told who holds it. The
+    lock is the kernel's: it ends with the process, however that ends, and a file left behind blocks nobody.
+
+    Examples
+    --------
+    >>> with Store("results/runs/smoke") as store:  # doctest: +SKIP
+    ...     store.append(record)
+    """
+
+    def __init__(self, folder: str | os.PathLike):
+        self.folder = Path(folder)
+        self.path = self.folder / RECORDS
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._lock = _locked(self.folder)
+        try:
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        except OSError:
+            os.close(self._lock)
+            raise
+
+    def write_plan(self, plan: dict) -> None:
+        """What the experiment consists of from now on."""
+        self._write_whole(PLAN, dumps(plan))
+
+    def write_config(self, text: str) -> None:
+        self._write_whole(CONFIG, text)
+
+    def _write_whole(self, name: str, text: str) -> None:
+        new = self.folder / f"{name}.new"
+        new.write_text(text, encoding="utf-8")
+        os.replace(new, self.folder / name)
+
+    def append(self, record: dict) -> None:
+        """Add one record; when this returns, it is on the disk."""
+        line = dumps(record).encode() + b"\n"
+        end = os.fstat(self._file).st_size
+        if end and os.pread(self._file, 1, end - 1) != b"\n":
+            line = b"\n" + line  # what a killed writer left stays a broken line by itself
+        try:
+            _write_all(self._file, line)
+            os.fsync(self._file)
+        except OSError as error:
+            with contextlib.suppress(OSError):  # if this fails as well, half a line stays, and the next one starts anew
+                os.ftruncate(self._file, end)
+            text = f"{error.strerror}; all earlier records are safe: mend this and start the same run again"
+            raise StoreError(error.errno, text, str(self.path)) from error
+
+    def close(self) -> None:
+        os.close(self._file)
+        with contextlib.suppress(OSError):
+            os.ftruncate(self._lock, 0)
+        os.close(self._lock)
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *exception) -> None:
+        self.close()
+
+
+def _write_all(file: int, data: bytes) -> None:
+    """A disk that fills up takes a part first, and refuses only the rest."""
+    while data:
+        data = data[os.write(file, data) :]
+
+
+def _locked(folder: Path) -> int:
+    """The open lock file of a run folder, held until it is closed."""
+    import fcntl  # Unix only, and readers can do without
+
+    path = folder / LOCK
+    lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        holder = {"pid": os.getpid(), "host": platform.node(), "since": _now()}
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, dumps(holder).encode() + b"\n", 0)
+    except BlockingIOError:
+        holder = _holder(lock)
+        os.close(lock)
+        raise InputError(
+            f"{folder}: {holder} writes to this run; wait until it has ended, or stop it, then start again"
+        ) from None
+    except OSError as error:
+        os.close(lock)
+        raise StoreError(error.errno, f"cannot be locked ({error.strerror}); use another folder", str(path)) from error
+    return lock
+
+
+def _holder(lock: int) -> str:
+    try:
+        holder = json.loads(os.pread(lock, 4096, 0))
+        return f"process {holder['pid']} on {holder['host']}, since {holder['since']},"
+    except (ValueError, KeyError, TypeError):  # it has only just taken the lock
+        return "another process"
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

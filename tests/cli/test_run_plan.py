@@ -1,0 +1,65 @@
+"""``svmreduce run`` and ``svmreduce plan`` as a user meets them."""
+
+import json
+
+import pytest
+import yaml
+
+from svmreduce.experiments import store
+from tests.cli.test_report_compare import invoke
+
+CONFIG = {"name": "tiny", "datasets": [{"generator": "checkerboard", "rows": 100, "test_rows": 50, "as": "board"}],
+          "solvers": ["libsvm", {"name": "smo", "as": "AESVM", "reducer": "derive_rs"}], "baseline": "libsvm",
+          "grid": {"C": [1, 10], "gamma": [1]}}  # fmt: skip
+
+
+@pytest.fixture
+def config(tmp_path):
+    path = tmp_path / "tiny.yaml"
+    path.write_text(yaml.safe_dump(CONFIG))
+    return str(path)
+
+
+def test_plan_run_plan_report(config, tmp_path):
+    folder = str(tmp_path / "run")
+    before = json.loads(invoke("plan", config, "-o", folder, "--json").stdout)
+    assert (before["fits"], before["reductions"], before["to_run"], before["cached"]) == (6, 2, 8, 0)
+    ran = invoke("run", config, "-o", folder)
+    assert ran.exit_code == 0 and f"svmreduce report {folder}" in ran.stdout and "[8/8]" in ran.stderr
+    after = json.loads(invoke("plan", config, "-o", folder, "--json").stdout)
+    assert (after["to_run"], after["cached"]) == (0, 8)
+    more = invoke("plan", config, "-o", folder, "--set", "grid.C=[1,10,100]")
+    assert "3 of 11 tasks, 8 are there already" in more.stdout and "from earlier records" in more.stdout
+    again = json.loads(invoke("run", config, "-o", folder, "--json").stdout)
+    assert again == {"folder": folder, "records": 8, "reused": 8, "statuses": {"ok": 8}}
+    assert "AESVM (random control)" in invoke("report", folder).stdout
+    assert yaml.safe_load((tmp_path / "run" / store.CONFIG).read_text())["name"] == "tiny"
+
+
+def test_failed_rows_end_with_exit_code_3(config, tmp_path):
+    ran = invoke("run", config, "-o", str(tmp_path / "run"), "--set", "solvers=[tests.experiments.faulty:Raises]",
+                 "--set", "grid.C=[1,2]", "--set", "baseline=null")  # fmt: skip
+    assert ran.exit_code == 3
+    assert "1 of 2 failed; --rerun failed makes them again" in ran.stderr
+    assert "error: ZeroDivisionError: a fault of its own" in ran.stderr
+    assert "a fault of its own" in invoke("report", str(tmp_path / "run")).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere.yaml"], "nowhere.yaml: no such experiment file"),
+        (["--set", "C"], "--set takes key=value, got 'C'"),
+        (["--set", "grid.C=[1"], "lists are written [1,10]"),
+        (["--set", "grid.C=[-1]"], "tiny.yaml: C must be a positive number, got -1"),
+        (["--timeout", "0"], "limits.seconds: Input should be greater than 0"),
+        (["--scheduler", "tcp://nowhere:1"], "--scheduler belongs to --engine dask"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_one_line_and_exit_code_2(config, tmp_path, arguments, said):
+    command = ["run", "-o", str(tmp_path / "run")] + (
+        arguments if "nowhere.yaml" in arguments else [config, *arguments]
+    )
+    result = invoke(*command)
+    assert result.exit_code == 2 and said in result.stderr
+    assert result.stderr.count("\n") == 1 and not (tmp_path / "run" / store.RECORDS).exists()
