@@ -144,7 +144,7 @@ def _fit(method, reduce, data, sample_weight) -> dict:
     if reduce is not None:
         if hasattr(reduce, "gamma") and hasattr(method, "gamma"):
             # a word such as "scale" means the same for the kept rows as for all
-            gamma = resolve_gamma(method.gamma, X, method.kernel)
+            gamma = resolve_gamma(method.gamma, X, getattr(method, "kernel", "rbf"))
             reduce.set_params(gamma=gamma)
             method.set_params(gamma=gamma)
         reduction = reduce.fit_reduce(X, y)

@@ -60,7 +60,7 @@ def tune_C(
     weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
     trial = clone(solver)
     if isinstance(getattr(trial, "gamma", None), str) and trial.kernel != "linear":
-        trial.set_params(gamma=resolve_gamma(trial.gamma, X, trial.kernel))
+        trial.set_params(gamma=resolve_gamma(trial.gamma, X, getattr(trial, "kernel", "rbf")))
     accuracies = {}
     for C in sorted(values):
         start = perf_counter()
