@@ -93,6 +93,11 @@ def representative_set(X, y, weights, kernel, *, epsilon, P, V, first_level, thr
     rows = KernelRows(kernel, X, np.float32)
     scale = rows.diagonal().max()
     limit = epsilon - FLOAT32_MARGIN * scale
+    if 0 < epsilon < FLOAT64_MARGIN * scale:
+        raise InputError(
+            f"kernel values reach {scale:.0e}, where double precision cannot tell squared distances below "
+            f"{FLOAT64_MARGIN * scale:.0e} from 0: scale the data, or give a larger epsilon than {epsilon:g}"
+        )
     if epsilon < FLOAT32_EPSILON * scale:
         rows = KernelRows(kernel, X, np.float64)
         limit = max(epsilon, FLOAT64_MARGIN * scale)  # ε = 0 still knows equal rows

@@ -196,3 +196,9 @@ def test_kept_share_is_the_printed_one(real_file, name, g, epsilon, printed):
     assert kept.sample_weight.sum() == pytest.approx(data.n_rows, rel=1e-12)
     assert kept.sample_weight.min() >= 1
     assert kept.info["residual_max"] <= epsilon
+
+
+def test_an_epsilon_below_rounding_is_refused_rather_than_broken():
+    X = 1e8 * np.random.default_rng(0).normal(size=(60, 3))
+    with pytest.raises(InputError, match="scale the data, or give a larger epsilon"):
+        DeriveRS(kernel="linear", epsilon=1e-2).fit_reduce(X, np.arange(60) % 2)
