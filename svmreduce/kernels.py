@@ -24,6 +24,8 @@ KERNEL_CODES = {"linear": 0, "poly": 1, "rbf": 2, "sigmoid": 3, "kmod": 5}
 LIBSVM_KERNELS = ("linear", "poly", "rbf", "sigmoid")
 GAUSSIANS = {"gaussian": None} | {f"gaussian_{norm}": norm for norm in NORMS}  # rbf kernels, each with its norm
 KERNELS = (*KERNEL_CODES, *GAUSSIANS)
+GAMMAS = ("auto", "auto-distance", "scale")  # what gamma may be besides a number
+GAMMA_WORDS = "'auto', 'auto-distance' or 'scale'"
 LARGEST_DEGREE = 100  # a power is that many multiplications
 
 
@@ -100,10 +102,14 @@ class KernelPart:
     numbers: dict = field(default_factory=dict)
     count: int | None = None
 
+    @property
+    def _form(self) -> str:
+        return "rbf" if self.name in GAUSSIANS else self.name
+
     def spec(self, X, gamma, coef0, degree) -> KernelSpec:
         """The kernel with its own numbers, else the given ones; a norm or a word for gamma is learned from X."""
         given = {"gamma": gamma, "coef0": coef0, "degree": degree} | self.numbers
-        given["gamma"] = 1.0 if self.name == "linear" else resolve_gamma(given["gamma"], X)
+        given["gamma"] = 1.0 if self.name == "linear" else resolve_gamma(given["gamma"], X, self._form)
         if self.name not in GAUSSIANS:
             return KernelSpec(self.name, **given)
         norm = GAUSSIANS[self.name]
@@ -148,7 +154,7 @@ def _parse_part(word: str, text: str, known, kind: str) -> KernelPart:
         if key not in ("gamma", "coef0", "degree"):
             raise nearest_name_error(f"number of kernel {name!r}", key, ("gamma", "coef0", "degree"))
         try:
-            numbers[key] = value if value in ("scale", "auto") and key == "gamma" else float(value)
+            numbers[key] = value if value in GAMMAS and key == "gamma" else float(value)
         except ValueError:
             raise InputError(f"kernel {text!r}: {key} must be a number, got {value!r}") from None
     KernelPart("rbf" if name in GAUSSIANS else name, numbers).spec(np.ones((1, 1)), 1.0, 0.0, 3)  # wrong numbers: now
@@ -156,8 +162,12 @@ def _parse_part(word: str, text: str, known, kind: str) -> KernelPart:
     return KernelPart(name, numbers, int(count) if count else None)
 
 
-def resolve_gamma(gamma: float | str, X) -> float:
-    """A number as given, or scikit-learn's words: auto = 1/features, scale = 1/(features·variance)."""
+def resolve_gamma(gamma: float | str, X, kernel: str = "rbf") -> float:
+    """A number as given, or a word.
+
+    auto = 1/features and scale = 1/(features·variance) are scikit-learn's. auto-distance takes for σ² the mean squared
+    distance between the rows: 1/(2σ²) for rbf, which is then exp(-||x-z||²/(2σ²)), and 1/σ² for other kernels.
+    """
     if not isinstance(gamma, str):
         return float(gamma)
     if gamma == "auto":
@@ -174,4 +184,21 @@ def resolve_gamma(gamma: float | str, X) -> float:
             )
         is_constant = variance <= 1e-24 * mean**2  # what rounding leaves
         return 1.0 if is_constant else float(1.0 / (X.shape[1] * variance))
-    raise InputError(f"gamma must be a positive number, 'auto' or 'scale', got {gamma!r}")
+    if gamma == "auto-distance":
+        squared = mean_squared_distance(X)
+        return 1.0 / ((2 if kernel == "rbf" else 1) * squared) if squared else 1.0
+    raise InputError(f"gamma must be a positive number, {GAMMA_WORDS}, got {gamma!r}")
+
+
+def mean_squared_distance(X) -> float:
+    """Mean of ||x-z||² over all pairs of rows: twice the sum of the columns' variances."""
+    n = X.shape[0]
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    if sparse.issparse(X):
+        # in two passes: zeros that are not stored differ from the mean, too
+        stored = np.bincount(X.indices, minlength=mean.size)
+        squares = np.square(X.data - mean[X.indices]).sum() + ((n - stored) * mean**2).sum()
+    else:
+        squares = sum(np.square(X[start : start + 4096] - mean).sum() for start in range(0, n, 4096))
+    is_constant = squares <= 1e-24 * n * (mean @ mean)
+    return 0.0 if is_constant else 2.0 * float(squares) / n

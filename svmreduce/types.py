@@ -72,3 +72,16 @@ class DualSolution:
     n_iter: int | None = None
     kernel_evals: int | None = None
     converged: bool = True
+
+
+@dataclass(frozen=True)
+class LinearSolution:
+    """One two-class problem solved by a weight per feature: f(x) = normal·x + intercept; the rest as above."""
+
+    normal: np.ndarray
+    intercept: float
+    objective: float | None = None
+    gap: float | None = None
+    n_iter: int | None = None
+    kernel_evals: int | None = None
+    converged: bool = True

@@ -13,6 +13,7 @@ from svmreduce.kernels import (
     KernelPart,
     KernelSpec,
     kernel_for,
+    mean_squared_distance,
     parse_kernel,
     resolve_gamma,
 )
@@ -58,8 +59,23 @@ def test_gamma_words_mean_what_scikit_learn_means(form):
     assert resolve_gamma(0.3, form(X)) == 0.3
     for constant in (0.0, 0.1):  # no variance at all, and no rounding error taken for one
         assert resolve_gamma("scale", form(np.full((3, 7), constant))) == 1.0
-    with pytest.raises(InputError, match="'auto' or 'scale', got 'wide'"):
+    with pytest.raises(InputError, match="'auto', 'auto-distance' or 'scale', got 'wide'"):
         resolve_gamma("wide", form(X))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_auto_distance_is_the_mean_squared_distance(form):
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((5000, 3)) < 0.5, rng.normal(size=(5000, 3)), 0)
+    pairs = ((X[:200, None] - X[None, :200]) ** 2).sum(axis=2)
+    assert mean_squared_distance(form(X[:200])) == pytest.approx(pairs.mean())
+    sigma2 = 2 * (np.square(X).sum(axis=1).mean() - np.square(X.mean(axis=0)).sum())
+    assert resolve_gamma("auto-distance", form(X)) == pytest.approx(1 / (2 * sigma2))
+    assert resolve_gamma("auto-distance", form(X), "poly") == pytest.approx(1 / sigma2)
+    # far from the origin a difference of squares would cancel
+    assert mean_squared_distance(form(X + 1e7)) == pytest.approx(sigma2, rel=1e-6)
+    for constant in (0.0, 0.1):
+        assert resolve_gamma("auto-distance", form(np.full((3, 7), constant)), "poly") == 1.0
 
 
 def test_a_mixture_by_name():

@@ -16,12 +16,16 @@ from threadpoolctl import ThreadpoolController
 from svmreduce.core import tiles
 from svmreduce.core.jit import in_threads, resolve_threads
 from svmreduce.core.tiles import DIFFERENCES, KMOD, LEFT, LINEAR, POLY, PRODUCT, RADIAL, SCATTER
+from svmreduce.errors import InputError
 
 FEW_FEATURES = 16  # up to here differences beat a BLAS call
 TILE = 512  # right rows in a tile
 BAND = 256  # left rows of a mixture at a time
 MANY_COLUMNS = 1 << 16  # sparse columns are renumbered beyond this
 SCATTER_TILE_BYTES = 1 << 22  # a sparse tile is densified: keep it near the cache
+FLOAT32_TOL = 1e-4  # below this tolerance solvers take kernel values in double
+FLOAT32_ROUNDING = 2e-4  # of the largest kernel value: where float32 is worse, no certificate has anything to go by
+FLOAT32_LARGEST, FLOAT64_LARGEST = 1e12, 1e25  # kernel values that leave room for sums and squares
 
 
 class _SingleThreadedBlas:
@@ -204,6 +208,17 @@ class MixedRows:
 def kernel_rows(kernel, X, dtype=np.float32, like=None) -> KernelRows | MixedRows:
     """Rows made ready for a kernel or a mixture of kernels."""
     return (MixedRows if kernel.is_mixture else KernelRows)(kernel, X, dtype, like)
+
+
+def suitable_rows(kernel, X, single: bool = True) -> KernelRows | MixedRows:
+    """Rows in float32 if it is wanted and holds the kernel values well enough, else in double."""
+    rows = kernel_rows(kernel, X, np.float32 if single else np.float64)
+    largest = np.abs(rows.diagonal()).max()
+    if single and not (largest <= FLOAT32_LARGEST and rows.rounding() <= FLOAT32_ROUNDING * largest):
+        return suitable_rows(kernel, X, single=False)
+    if not largest <= FLOAT64_LARGEST:
+        raise InputError(f"kernel values reach {largest:.0e}, too large to optimise: scale the data or lower gamma")
+    return rows
 
 
 def _pair(kernel, X, Z, dtype):

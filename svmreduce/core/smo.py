@@ -22,19 +22,15 @@ from __future__ import annotations
 import numpy as np
 
 from svmreduce.core.jit import resolve_threads
-from svmreduce.core.kernels import kernel_rows, single_threaded_blas
+from svmreduce.core.kernels import FLOAT32_TOL, kernel_rows, single_threaded_blas, suitable_rows
 from svmreduce.core.pair_steps import optimise_block
 from svmreduce.core.working_set import WorkingSet
-from svmreduce.errors import InputError
 from svmreduce.types import DualSolution
 
 FIRST_WORKING_SET = 2048
 FIRST_SAMPLE = 8192  # near rows at the start, or one row in eight
 ROUGH = 0.1  # tolerance until the far rows have been seen
 FAR = 0.5  # rows this far on the right side of the margin are far
-FLOAT32_TOL = 1e-4  # below this tolerance kernel values are double from the start
-FLOAT32_LARGEST, FLOAT64_LARGEST = 1e12, 1e25  # kernel values that leave room for sums and squares
-FLOAT32_ROUNDING = 2e-4  # of the largest kernel value: where float32 is worse, the certificate has nothing to go by
 FLOAT32_STEPS = 20  # pair steps per row that float32 gets
 SAFETY = 0.9  # aim a little below the tolerance
 MOST_IDLE_ROUNDS = 10  # in a row without a step: rounding leaves nothing to gain, and more would be for ever
@@ -85,19 +81,14 @@ class _Search:
         self.intercept, self.bracket = 0.0, (-np.inf, np.inf)
         self.n_iter = self.kernel_evals = self.repairs = 0
         self.near = np.zeros(self.n, bool)
-        self._use(np.float32 if tol >= FLOAT32_TOL else np.float64)
+        self._use(suitable_rows(kernel, X, single=tol >= FLOAT32_TOL))
 
-    def _use(self, dtype):
-        self.work = None  # free the old block before the new one
-        self.rows = kernel_rows(self.kernel, self.X, dtype)
-        largest = np.abs(self.rows.diagonal()).max()
-        blurred = self.rows.rounding() > FLOAT32_ROUNDING * max(largest, 1e-300)
-        if dtype == np.float32 and (blurred or not largest <= FLOAT32_LARGEST):
-            return self._use(np.float64)
-        if not largest <= FLOAT64_LARGEST:
-            raise InputError(f"kernel values reach {largest:.0e}, too large to optimise: scale the data or lower gamma")
+    def _use(self, rows):
+        self.rows = rows
         # float32 that makes no headway is left for double
-        self.step_limit = min(self.max_iter, FLOAT32_STEPS * self.n + 200_000 if dtype == np.float32 else self.max_iter)
+        self.step_limit = min(
+            self.max_iter, FLOAT32_STEPS * self.n + 200_000 if rows.dtype == np.float32 else self.max_iter
+        )
         copy_mb = sum(array.nbytes for array in self.rows.arrays) / 2**20
         self.work = WorkingSet(self.rows, max(self.cache_mb - copy_mb, self.cache_mb / 2))
 
@@ -232,7 +223,8 @@ class _Search:
         return False
 
     def _go_on_in_double(self):
-        self._use(np.float64)
+        self.work = None  # free the old block before the new one
+        self._use(kernel_rows(self.kernel, self.X, np.float64))
         self.v = self._exact_v(np.arange(self.n))
         self.far_beta = self.beta.copy()
 

@@ -87,7 +87,8 @@ def _in_one_space(task: dict, X) -> tuple[dict, dict]:
     both = []
     for params in (task["solver_params"], task["reducer_params"]):
         gamma = params.get("gamma")
-        both.append(params | {"gamma": resolve_gamma(gamma, X)} if isinstance(gamma, str) else params)
+        kernel = params.get("kernel", "rbf")  # the default of every method that has one
+        both.append(params | {"gamma": resolve_gamma(gamma, X, kernel)} if isinstance(gamma, str) else params)
     return both[0], both[1]
 
 

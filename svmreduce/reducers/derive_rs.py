@@ -35,7 +35,7 @@ class DeriveRS(BaseReducer):
     Parameters
     ----------
     kernel : {"linear", "poly", "rbf", "sigmoid", "kmod", "gaussian_diagonal", "gaussian_mahalanobis"}, default="rbf"
-    gamma : float or {"scale", "auto"}, default="scale"
+    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
     coef0 : float, default=0.0
     degree : int, default=3
     epsilon : float, default=1e-2

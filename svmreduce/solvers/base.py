@@ -56,7 +56,7 @@ class BaseSolver(BaseEstimator):
         raise TypeError(f"{type(self).__name__} does not say how to solve")
 
     def fit(self, X, y, sample_weight=None):
-        """Train. Stage times go to ``seconds_``: convert, reduce, solve.
+        """Train. Stage times go to ``seconds_``: convert, reduce, solve, and certify where a solver has that.
 
         Parameters
         ----------
@@ -73,16 +73,19 @@ class BaseSolver(BaseEstimator):
             X, y, weights, kept = self._validate(X, y, sample_weight)
         outcome = self._solve(X, y, weights)
         self._store(outcome, X, kept)
-        others = self.seconds_["convert"] + self.seconds_["reduce"]
-        self.seconds_["solve"] = max(0.0, perf_counter() - start - others)
+        self.seconds_["solve"] = max(0.0, perf_counter() - start - sum(self.seconds_.values()))
         if not self.converged_:
-            more = "raise max_iter, " if hasattr(self, "max_iter") else ""
             warnings.warn(
-                f"{type(self).__name__} stopped before it reached tol; {more}scale the data or lower C",
+                f"{type(self).__name__} stopped before it reached tol; {self._advice()}",
                 ConvergenceWarning,
                 stacklevel=2,
             )
         return self
+
+    def _advice(self) -> str:
+        """What helps when it did not converge."""
+        more = "raise max_iter, " if hasattr(self, "max_iter") else ""
+        return f"{more}scale the data or lower C"
 
     @contextmanager
     def _stage(self, name: str):
@@ -91,12 +94,12 @@ class BaseSolver(BaseEstimator):
         try:
             yield
         finally:
-            self.seconds_[name] += perf_counter() - start
+            self.seconds_[name] = self.seconds_.get(name, 0.0) + perf_counter() - start
 
     def _validate(self, X, y, sample_weight):
         """Checked rows, targets and weights without zero-weight rows, and which rows those are."""
         check_parameters(self)
-        X, y = validate_data(self, X, y, **_FORM)
+        X, y = validate_data(self, X, y, **ROWS)
         X = canonical_rows(X)
         weights = np.ones(X.shape[0])
         if sample_weight is not None:
@@ -128,7 +131,8 @@ class BaseSolver(BaseEstimator):
         model = self.model_ = outcome.model
         self.intercept_ = model.intercepts
         if isinstance(model, KernelModel):
-            self.support_ = kept[outcome.support]
+            if outcome.support is not None:
+                self.support_ = kept[outcome.support]
             self.support_vectors_, self.dual_coef_ = model.vectors, model.coef
         else:
             self.coef_ = model.weights
@@ -139,7 +143,7 @@ class BaseSolver(BaseEstimator):
     def _new_rows(self, X):
         """Checked rows and the thread count, as the model's methods take them."""
         check_is_fitted(self)
-        X = canonical_rows(validate_data(self, X, reset=False, **_FORM))
+        X = canonical_rows(validate_data(self, X, reset=False, **ROWS))
         return X, {"threads": getattr(self, "threads", None)}
 
     def predict(self, X) -> np.ndarray:
@@ -234,4 +238,4 @@ def seed_of(random_state) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-_FORM = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "accept_large_sparse": False}
+ROWS = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "accept_large_sparse": False}

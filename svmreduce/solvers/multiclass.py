@@ -1,14 +1,16 @@
-"""Many classes from a two-class solver: one against one, put together the way LIBSVM does."""
+"""Many classes from a two-class solver: one against one the way LIBSVM does, or one against the rest."""
 
 from __future__ import annotations
 
 from itertools import combinations
 
 import numpy as np
+from scipy import sparse
 
 from svmreduce.kernels import KernelSpec
-from svmreduce.model import KernelModel
+from svmreduce.model import KernelModel, LinearModel
 from svmreduce.solvers.outcome import Outcome
+from svmreduce.types import Matrix
 
 
 def one_versus_one(fit_binary, X, y, weights, kernel: KernelSpec, classes) -> Outcome:
@@ -51,19 +53,50 @@ def one_versus_one(fit_binary, X, y, weights, kernel: KernelSpec, classes) -> Ou
         classes[order],
         np.array([len(rows) for rows in kept]),
     )
-    gaps = [solution.gap for solution in solutions]
-    return Outcome(
-        model,
-        support,
-        objective=_total(solution.objective for solution in solutions),
-        n_iter=_total(solution.n_iter for solution in solutions),
-        kernel_evals=_total(solution.kernel_evals for solution in solutions),
-        gap=None if None in gaps else max(gaps),
-        converged=all(solution.converged for solution in solutions),
+    return Outcome(model, support, **joint_counters(solutions))
+
+
+def linear_one_versus_rest(fit_binary, X, y, weights, kernel: KernelSpec, classes, solver_type, bias) -> Outcome:
+    """Solve every class against all others (two classes once) and join the answers in one linear model.
+
+    Parameters
+    ----------
+    fit_binary : callable (X, y, weights, kernel) -> LinearSolution
+    solver_type, bias : what the model file is to say, in LIBLINEAR's terms
+    """
+    two = len(classes) == 2
+    solutions = [fit_binary(X, np.where(y == code, 1.0, -1.0), weights, kernel)
+                 for code in ([1] if two else range(len(classes)))]  # fmt: skip
+    model = LinearModel(
+        np.array([solution.normal for solution in solutions]),
+        np.array([solution.intercept for solution in solutions]),
+        classes[[1, 0]] if two else classes,
+        solver_type,
+        bias,
     )
+    return Outcome(model, **joint_counters(solutions))
+
+
+def joint_counters(solutions) -> dict:
+    """Counters of several two-class problems together: sums, the largest gap, and whether all converged."""
+    gaps = [solution.gap for solution in solutions]
+    return {
+        "objective": _total(solution.objective for solution in solutions),
+        "n_iter": _total(solution.n_iter for solution in solutions),
+        "kernel_evals": _total(solution.kernel_evals for solution in solutions),
+        "gap": None if None in gaps else max(gaps),
+        "converged": all(solution.converged for solution in solutions),
+    }
 
 
 def _total(values):
     """Their sum, or None when one of them is not known."""
     values = list(values)
     return None if None in values else sum(values)
+
+
+def stacked(parts) -> Matrix:
+    """Rows under each other: CSR if any of them are."""
+    if any(sparse.issparse(part) for part in parts):
+        return sparse.vstack([sparse.csr_matrix(part) for part in parts], format="csr")
+    return np.vstack(parts)

@@ -11,7 +11,8 @@ from svmreduce.model import FourierModel, KernelModel, LinearModel
 
 @dataclass(frozen=True)
 class Outcome:
-    """A finished fit: the model, the rows it kept, and the counters (None where a backend is silent)."""
+    """A finished fit: the model, the rows its vectors are (None where they are none), and the counters (None where a
+    backend is silent)."""
 
     model: KernelModel | LinearModel | FourierModel
     support: np.ndarray | None = None

@@ -24,7 +24,7 @@ class SMO(SVMClassifier):
     kernel : str, default="rbf"
         linear, poly, rbf, sigmoid, kmod, gaussian (the same as rbf), gaussian_diagonal, gaussian_mahalanobis (norms
         learned from the training rows), or an average of them: ``rbf:5+poly(degree=2):5``.
-    gamma : float or {"scale", "auto"}, default="scale"
+    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
     coef0 : float, default=0.0
     degree : int, default=3
     tol : float, default=1e-3

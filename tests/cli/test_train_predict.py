@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from svmreduce.cli.common import parse_value
 from svmreduce.cli.main import cli
+from svmreduce.cli.train import ROUNDS
 from svmreduce.data.libsvm_text import write_libsvm
 from svmreduce.model import load_model
 from svmreduce.solvers import SOLVERS
@@ -17,7 +18,7 @@ from svmreduce.solvers.smo import SMO
 
 TRAIN_FIELDS = [
     *("solver", "rows", "features", "classes", "seconds", "iterations", "kernel_evals", "objective"),
-    *("support_vectors", "converged"),
+    *("gap", "support_vectors", "converged"),
 ]
 
 
@@ -81,8 +82,8 @@ def test_train_then_predict(files, solver):
     trained = run("train", "--solver", solver, "-C", 2, "--json", "--quiet", folder / "train", folder / "model")
     assert trained.exit_code == 0 and trained.stderr == ""
     record = json.loads(trained.stdout)
-    assert list(record) == TRAIN_FIELDS + ["kept"] * (solver == "aesvm")
-    assert list(record["seconds"]) == ["load", "convert", "reduce", "solve"]
+    assert [name for name in record if name not in ROUNDS] == TRAIN_FIELDS + ["kept"] * (solver == "aesvm")
+    assert [name for name in record["seconds"] if name != "certify"] == ["load", "convert", "reduce", "solve"]
     assert (record["solver"], record["rows"], record["features"]) == (solver, 150, 3)
     assert record["converged"] is True and record["iterations"] > 0
     predicted = run("predict", "--json", "--quiet", folder / "test", folder / "model", folder / "out")
@@ -98,6 +99,20 @@ def test_train_then_predict(files, solver):
         assert scores["r2"] == pytest.approx(1 - scores["mse"] / np.var(y[150:]))
     else:
         assert scores["accuracy"] == pytest.approx(np.mean(out == y[150:])) and scores["accuracy"] > 0.8
+
+
+def test_the_rounds_of_randsvm_are_told_and_recorded(files):
+    folder, _, _ = files
+    flags = ["--solver", "randsvm", "-C", 2, "--set", "k=60", "--set", "c=1", "--json", folder / "train", folder / "m"]
+    told = run("train", "--verbose", *flags)
+    record = json.loads(told.stdout)
+    lines = [line for line in told.stderr.splitlines() if line.startswith("RandSVM: round")]
+    assert record["rounds"] == len(record["history"]) == len(lines) > 1
+    assert lines[0].startswith("RandSVM: round 1: 60 rows, ") and "violators among 90 other rows" in lines[0]
+    assert record["stop_reason"] == "no violators" and 0 <= record["duality_gap"] < 0.1
+    assert "RandSVM" not in run("train", *flags).stderr
+    report = run("train", *(flag for flag in flags if flag != "--json")).stdout
+    assert f"stopped by no violators, round {record['rounds']}" in " ".join(report.split())
 
 
 def test_flags_reach_the_solver(files):
@@ -210,7 +225,7 @@ def test_a_name_of_the_catalogue(files, monkeypatch):
         (["--set", "share"], "--set takes key=value, got 'share'"),
         (["--solver", "liblinear", "-g", "1"], "unknown parameter of liblinear 'gamma': known are C, bias"),
         (["-C", "-1"], "C must be a positive number, got -1"),
-        (["-g", "wide"], "gamma must be a positive number, 'auto' or 'scale', got 'wide'"),
+        (["-g", "wide"], "gamma must be a positive number, 'auto', 'auto-distance' or 'scale', got 'wide'"),
         (["--solver", "libsvm", "--reducer", "random"], "cannot take sample_weight: official LIBSVM"),
         (["--reducer", "random", "--weights", "w"], "--weights and --reducer exclude each other"),
         (["-m", "nan"], "cache_mb must be a positive number, got nan"),
