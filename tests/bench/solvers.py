@@ -1,0 +1,108 @@
+"""Every classifier of the package on three real data sets, in one table.
+
+``python -m tests.bench solvers [--data a9a,…] [--seconds 300]``. Each runs as a user would run it, ``svmreduce train``
+and ``svmreduce predict`` in processes of their own, one after the other, on one thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from svmreduce.data import catalog, fetching
+from svmreduce.registry import parameters_of
+from svmreduce.solvers import SOLVERS
+from tests.bench.output import ROOT, machine, write
+
+# Good values of LIBSVM's C and g on all rows, for all methods alike
+CASES = {"ijcnn1": (10, 1), "a9a": (1, 0.05), "w8a": (8, 0.05)}
+# Where a method has a size of its own, one that costs about as much as the others
+FLAGS = {"svmperf": ["--set", "k=1000"], "rsvm": ["--set", "share=0.02"]}
+# Reductions before an engine, and controls that any of them must beat
+PIPELINES = {
+    "bootstrap + smo": ["--solver", "smo", "--reducer", "bootstrap", "--set", "share=1.0"],
+    "random tenth + smo": ["--solver", "smo", "--reducer", "random", "--set", "share=0.1"],
+}
+
+
+def main(arguments):
+    options = argparse.ArgumentParser(prog="python -m tests.bench solvers", description=__doc__)
+    options.add_argument("--data", default=",".join(CASES))
+    options.add_argument("--seconds", type=float, default=300)
+    given = options.parse_args(arguments)
+    kept = ROOT / "results" / "bench" / "solvers.json"
+    records = json.loads(kept.read_text()) if kept.exists() else {}
+    for data in given.data.split(","):
+        if not fetching.locate(catalog.load_card(data)):
+            print(f"{data}: no file here, left out", file=sys.stderr)
+            continue
+        records[data] = {}
+        for name, flags in _methods().items():
+            records[data][name] = _one(data, flags, given.seconds)
+            print(data, name, records[data][name], flush=True)
+            write("solvers", _text(records, given.seconds), records)
+
+
+def _methods() -> dict[str, list[str]]:
+    solvers = {
+        name: ["--solver", name, *FLAGS.get(name, [])]
+        for name in SOLVERS.names()
+        if "classification" in SOLVERS.get(name).tasks
+    }
+    return solvers | PIPELINES
+
+
+def _one(data: str, flags: list[str], seconds: float) -> dict:
+    """Accuracy, times and vectors, or why there are none."""
+    C, gamma = CASES[data]
+    known = parameters_of(SOLVERS.get(flags[1]))
+    shared = [*(["-C", C] if "C" in known else []), *(["-g", gamma] if "gamma" in known else [])]
+    with tempfile.TemporaryDirectory() as folder:
+        model = Path(folder) / "model"
+        try:
+            trained = _call("train", *flags, *shared, f"{data}:train", model, seconds=seconds)
+            told = _call("predict", f"{data}:test", model, Path(folder) / "out", seconds=seconds)
+        except subprocess.TimeoutExpired:
+            return {"failed": f"not done in {seconds:g} s"}
+        except subprocess.CalledProcessError as error:
+            return {"failed": error.stderr.strip().splitlines()[-1]}
+    return {
+        "accuracy": told["accuracy"],
+        "train": sum(trained["seconds"][stage] for stage in ("convert", "reduce", "solve")),
+        "vectors": trained["support_vectors"],
+        "test": told["seconds"],
+        "converged": trained["converged"],
+    }
+
+
+def _call(*words, seconds) -> dict:
+    words = [sys.executable, "-m", "svmreduce", words[0], "--json", "--quiet", *map(str, words[1:])]
+    environment = os.environ | {"SVMREDUCE_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=seconds, env=environment)
+    return json.loads(done.stdout)
+
+
+def _text(records: dict, seconds: float) -> str:
+    lines = ["# Every classifier on three real data sets", "", machine(), "",
+             "`svmreduce train` and `predict`, one thread, wall seconds without reading the files; one C and one g per "
+             "data set, good ones for LIBSVM on all rows, so no method has its own best. Vectors: those the model "
+             "holds; none for linear models and random features. An asterisk: stopped before its tolerance.",
+             ]  # fmt: skip
+    for data, found in records.items():
+        C, gamma = CASES[data]
+        lines += ["", f"## {data}, C = {C}, g = {gamma}", "", "| method | accuracy, % | train, s | vectors | test, s |"]
+        lines.append("| --- | ---: | ---: | ---: | ---: |")
+        for name, row in sorted(found.items(), key=lambda item: -item[1].get("accuracy", -1)):
+            if "failed" in row:
+                lines.append(f"| {name} | {row['failed']} | | | |")
+                continue
+            star = "" if row["converged"] else "*"
+            vectors = "" if row["vectors"] is None else row["vectors"]
+            times = f"{row['train']:.2f} | {vectors} | {row['test']:.2f}"
+            lines.append(f"| {name}{star} | {100 * row['accuracy']:.2f} | {times} |")
+    return "\n".join(lines) + "\n"
