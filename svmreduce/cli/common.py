@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
@@ -146,6 +147,11 @@ def typed_parameters(options: dict, settings: dict) -> dict:
 
 def parse_value(text: str):
     words = {"true": True, "false": False, "none": None}
+    if text.startswith("{"):
+        try:
+            return json.loads(text)
+        except ValueError:
+            raise InputError(f'{text}: not JSON; write it as {{"tol": 0.01}}') from None
     if text.lower() in words:
         return words[text.lower()]
     for kind in (int, float):

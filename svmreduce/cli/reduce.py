@@ -126,6 +126,9 @@ def _facts_in_words(facts: dict):
             from svmreduce.reducers.gelling import curve_text
 
             yield "gelling curve", curve_text(value)
+        elif name == "support":
+            counts = ", ".join(map(str, value["by_errors"]))
+            yield "support vectors", f"by weak SVMs in error: {counts}; {value['cleaned_share']:.1%} cleaned away"
         elif isinstance(value, list):
             yield words, ", ".join(map(str, value)) or None
         elif name != "residual_max" and not isinstance(value, dict):

@@ -13,10 +13,11 @@ from tqdm import tqdm
 from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernels import single_threaded_blas
 from svmreduce.errors import InputError
+from svmreduce.kernels import parse_kernel
 from svmreduce.reducers.base import BaseReducer
 from svmreduce.reducers.gelling import curve_text, gelling_point
 from svmreduce.reducers.informative import SELECTIONS, candidates_of, entropy_of_votes
-from svmreduce.reducers.weak_svms import BLOCK, WeakSVMs
+from svmreduce.reducers.weak_svms import BLOCK, LEAST_SAMPLE, WeakSVMs
 from svmreduce.registry import build_method, nearest_name_error, parameters_of
 from svmreduce.solvers import SOLVERS
 from svmreduce.solvers.base import seed_of
@@ -134,15 +135,17 @@ class BootstrapCleaning(BaseReducer):
         if len(classes) < 2:
             raise InputError("cleaning needs rows of at least two classes, got 1 class")
         self._seconds = {}
+        weak_params = _by_codes(self.weak_params or {}, classes)
+        auditor = self._auditor(weak_params) if self.audit else None
         seed = seed_of(self.random_state)
         with single_threaded_blas:
-            bundle = self._classify(X, codes, seed)
+            bundle = self._classify(X, codes, weak_params, seed)
         with self._stage("select"):
             candidates = candidates_of(self.errors_, self.n_weak)
             kept = SELECTIONS[self.select](self.entropy_, candidates, self.share, _stream(seed, self.n_weak))
         facts = self._facts(bundle, candidates, kept)
         if self.audit:
-            facts["support"] = self._where_support_vectors_went(X, codes)
+            facts["support"] = self._where_support_vectors_went(auditor, X, codes)
         self._check_classes(classes, codes, kept, facts)
         return kept, np.ones(len(kept)), facts | {"seconds": self._seconds}
 
@@ -152,11 +155,11 @@ class BootstrapCleaning(BaseReducer):
         yield
         self._seconds[name] = self._seconds.get(name, 0.0) + perf_counter() - start
 
-    def _classify(self, X, codes, seed) -> list:
+    def _classify(self, X, codes, weak_params, seed) -> list:
         """Train the bundle, let it classify every row, and keep what it found as attributes."""
         with self._stage("sample"):  # norms are learned here, too
             settings = {name: getattr(self, name) for name in ("kernel", "gamma", "coef0", "degree", "C")}
-            svms = WeakSVMs(X, codes, weak=self.weak, settings=settings | (self.weak_params or {}),
+            svms = WeakSVMs(X, codes, weak=self.weak, settings=settings | weak_params,
                             n_weak=self.n_weak, seed=seed, threads=resolve_threads(self.threads))  # fmt: skip
         self.proportion_, self.curve_ = self.proportion, None
         if self.proportion == "auto":
@@ -183,7 +186,7 @@ class BootstrapCleaning(BaseReducer):
         members = min(self.n_weak, GELLING_MEMBERS)
         self.proportion_, self.curve_ = gelling_point(
             lambda proportion: svms.accuracy(proportion, members, rows),
-            slope=self.gelling_slope, step=self.gelling_step, cap=GELLING_CAP,
+            slope=self.gelling_slope, step=self.gelling_step, cap=GELLING_CAP, least=LEAST_SAMPLE / svms.n,
         )  # fmt: skip
         if self.verbose:
             print(f"gelling point {100 * self.proportion_:g} % ({curve_text(self.curve_)})", file=sys.stderr)
@@ -209,12 +212,17 @@ class BootstrapCleaning(BaseReducer):
         }
         return facts if self.curve_ is None else facts | {"curve": self.curve_}
 
-    def _where_support_vectors_went(self, X, codes) -> dict:
-        """Support vectors of an SVM on all rows, by the number of weak SVMs that misclassify them."""
+    def _auditor(self, weak_params):
+        """The SVM for all rows; one that cannot be is told before any work."""
         solver_class = SOLVERS.get(self.weak)
+        whose = f"{self.weak}, which is to audit,"
+        parse_kernel(self.kernel, solver_class.kernels, whose=whose, mixes=solver_class.mixes_kernels)
         settings = {name: getattr(self, name) for name in ("kernel", "gamma", "coef0", "degree", "C", "threads")}
         settings = {name: value for name, value in settings.items() if name in parameters_of(solver_class)}
-        solver = build_method(self.weak, solver_class, settings | (self.weak_params or {}))
+        return build_method(self.weak, solver_class, settings | weak_params)
+
+    def _where_support_vectors_went(self, solver, X, codes) -> dict:
+        """Support vectors of an SVM on all rows, by the number of weak SVMs that misclassify them."""
         with self._stage("audit"):
             solver.fit(X, codes)
         if not hasattr(solver, "support_"):
@@ -247,6 +255,22 @@ class BootstrapCleaning(BaseReducer):
                 UserWarning,
                 stacklevel=4,
             )
+
+
+def _by_codes(weak_params: dict, classes) -> dict:
+    """The weak SVMs know class numbers only; what they must share is not theirs to set."""
+    for name in ("random_state", "threads"):
+        if name in weak_params:
+            raise InputError(f"weak_params must not hold {name}: every weak SVM has its own; set {name} itself")
+    weights = weak_params.get("class_weight")
+    if not isinstance(weights, dict):
+        return weak_params
+    unknown = [label for label in weights if label not in classes]
+    if unknown:
+        labels = ", ".join(map(str, classes))
+        raise InputError(f"weak_params: class_weight names {unknown[0]!r}, and the labels are {labels}")
+    codes = {label: code for code, label in enumerate(classes.tolist())}
+    return weak_params | {"class_weight": {codes[label]: weight for label, weight in weights.items()}}
 
 
 def _stream(seed: int, number: int) -> np.random.Generator:

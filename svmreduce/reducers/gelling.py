@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from svmreduce.errors import InputError
@@ -11,7 +12,7 @@ Curve = list[tuple[float, float]]
 
 
 def gelling_point(
-    accuracy_at: Callable[[float], float], *, slope: float, step: float, cap: float = 0.1
+    accuracy_at: Callable[[float], float], *, slope: float, step: float, cap: float = 0.1, least: float = 0.0
 ) -> tuple[float, Curve]:
     """Raise the proportion step by step until the accuracy gains less than ``slope`` times the step.
 
@@ -25,6 +26,8 @@ def gelling_point(
         The paper's β; also the first proportion.
     cap : float
         The largest proportion, taken when the curve is still rising there.
+    least : float
+        Steps below this proportion are left out: there the samples would not differ.
 
     Returns
     -------
@@ -35,7 +38,7 @@ def gelling_point(
     if not 0 < cap <= 1 or not step > 0:
         raise InputError(f"a gelling point needs a step above 0 and a cap in (0, 1], got step {step} and cap {cap}")
     curve: Curve = []
-    proportion = min(step, cap)
+    proportion = min(round(step * max(1, math.ceil(least / step - 1e-9)), 12), cap)
     while True:
         curve.append((proportion, accuracy_at(proportion)))
         if len(curve) > 1 and _slope(*curve[-2:]) < slope:

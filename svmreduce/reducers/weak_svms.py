@@ -79,7 +79,7 @@ class WeakSVMs:
         name = "rbf" if part.name in GAUSSIANS else part.name
         parse_kernel(name, self.solver_class.kernels, whose=self.weak)
         own = settings | part.numbers | {"kernel": name, "threads": 1}
-        own["gamma"] = resolve_gamma(own["gamma"], self.X)
+        own["gamma"] = resolve_gamma(own["gamma"], self.X, name)
         known = parameters_of(self.solver_class)
         shared = ("kernel", "gamma", "coef0", "degree", "threads")  # a linear solver has none of them
         return {key: value for key, value in own.items() if key in known or key not in shared}

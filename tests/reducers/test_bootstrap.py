@@ -265,3 +265,39 @@ def test_libsvm_in_threads_trains_the_same_svms():
     for a, b in zip(one, two, strict=True):
         assert isinstance(a, Libsvm) and a.n_iter_ == b.n_iter_  # the log of each fit is its own
         assert_allclose(a.dual_coef_, b.dual_coef_)
+
+
+def test_class_weights_of_weak_svms_are_by_label():
+    X, y = _blobs()
+    labels = np.where(y == "b", 7, 3)
+    shares = []
+    for heavy in (3, 7):
+        reducer, _ = _reduced(X, labels, weak_params={"class_weight": {heavy: 50.0}})
+        shares.append(np.mean([svm.predict(X) for svm in reducer.weak_svms_]))  # of class number 1, label 7
+    assert shares[0] < 0.5 < shares[1]
+    with pytest.raises(InputError, match="class_weight names 5, and the labels are 3, 7"):
+        _reduced(X, labels, weak_params={"class_weight": {5: 2.0}})
+    with pytest.raises(InputError, match="weak_params must not hold threads"):
+        _reduced(X, labels, weak_params={"threads": 2})
+
+
+def test_the_gelling_point_of_few_rows_is_searched_among_samples_that_differ():
+    X, y = _blobs()
+    reducer, kept = _reduced(X[:200], y[:200], proportion="auto", share=1.0)
+    assert reducer.curve_[0][0] == 0.05  # ten rows of 200
+    assert kept.info["sample_rows"] == round(200 * reducer.proportion_)
+
+
+def test_an_audit_that_cannot_be_is_told_before_the_work():
+    X, y = _blobs()
+    reducer = BootstrapCleaning(weak="libsvm", kernel="gaussian_mahalanobis", audit=True)
+    with pytest.raises(InputError, match="unknown kernel of libsvm, which is to audit, 'gaussian_mahalanobis'"):
+        reducer.fit_reduce(X, y)
+    assert not hasattr(reducer, "weak_svms_")
+
+
+def test_auto_distance_is_that_of_the_kernel():
+    X, y = _blobs()
+    reducer, _ = _reduced(X, y, kernel="sigmoid", gamma="auto-distance")
+    assert reducer.weak_svms_[0].gamma == pytest.approx(resolve_gamma("auto-distance", X, "sigmoid"))
+    assert resolve_gamma("auto-distance", X, "sigmoid") == pytest.approx(2 * resolve_gamma("auto-distance", X))
