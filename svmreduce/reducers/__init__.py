@@ -6,6 +6,7 @@ REDUCERS = Registry(
     "reducer",
     {
         "derive_rs": "svmreduce.reducers.derive_rs:DeriveRS",
+        "mahalanobis": "svmreduce.reducers.mahalanobis:Mahalanobis",
         "random": "svmreduce.reducers.random:RandomSample",
     },
 )

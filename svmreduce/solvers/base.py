@@ -37,7 +37,7 @@ class BaseSolver(BaseEstimator):
 
     Class facts
     -----------
-    kernels : the kernels it takes
+    kernels : the kernels it takes; none for a method that is no SVM and has no model file
     tasks : "classification" or "regression"
     accepts_weights : whether ``fit`` takes ``sample_weight``
     weights_reason : why not, and which solver does
@@ -127,12 +127,11 @@ class BaseSolver(BaseEstimator):
 
     def _store(self, outcome: Outcome, X, kept) -> None:
         model = self.model_ = outcome.model
-        self.intercept_ = model.intercepts
         if isinstance(model, KernelModel):
             self.support_ = kept[outcome.support]
-            self.support_vectors_, self.dual_coef_ = model.vectors, model.coef
-        else:
-            self.coef_ = model.weights
+            self.support_vectors_, self.dual_coef_, self.intercept_ = model.vectors, model.coef, model.intercepts
+        elif isinstance(model, LinearModel):
+            self.coef_, self.intercept_ = model.weights, model.intercepts
         self.objective_, self.gap_ = outcome.objective, outcome.gap
         self.n_iter_, self.kernel_evals_ = outcome.n_iter, outcome.kernel_evals
         self.converged_ = bool(outcome.converged)
