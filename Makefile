@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench regression clean
+.PHONY: help demo test lint bench regression papers-smoke clean
 
 help:
 	@echo "make demo    install into $(VENV) and run a small real experiment"
@@ -13,6 +13,9 @@ help:
 	@echo "make lint    style checks only"
 	@echo "make bench   compare the engine with LIBSVM and its peers (long)"
 	@echo "make regression   run configs/smoke.yaml and compare it with results/baseline/"
+	@echo "make paper-aesvm  every table and figure of a paper (or -randsvm, -frank-wolfe, -lp-svr, -bootstrap);"
+	@echo "                  SCALE=smoke, small (default) or full"
+	@echo "make papers-smoke every experiment of every paper at its smallest scale"
 	@echo "make clean   remove $(VENV) and everything generated"
 	@echo "Another Python: make demo PYTHON=python3.12"
 
@@ -34,8 +37,23 @@ bench: $(VENV)/.bench
 
 # Counters and accuracies must be those of the baseline; times are only compared as ratios inside one run.
 regression: $(VENV)/.demo
-	@$(BIN)/svmreduce run configs/smoke.yaml -o results/runs/regression --rerun all --quiet
+	@rm -rf results/runs/regression
+	@$(BIN)/svmreduce run configs/smoke.yaml -o results/runs/regression --quiet
 	@$(BIN)/svmreduce compare results/baseline/smoke.jsonl results/runs/regression
+
+# One experiment after the other, each resumed where an earlier run stopped; a failed row does not stop the next.
+SCALE ?= small
+paper-%: $(VENV)/.demo
+	@$(MAKE) --no-print-directory experiments FILES="$(wildcard configs/$(subst -,_,$*)/*.yaml)"
+
+papers-smoke: $(VENV)/.demo
+	@$(MAKE) --no-print-directory experiments FILES="$(wildcard configs/*/*.yaml)" SCALE=smoke
+
+experiments:
+	@test -n "$(FILES)" || { echo "no such paper; see configs/" >&2; exit 2; }
+	@failed=""; for file in $(FILES); do echo "== $$file, $(SCALE)"; \
+	  $(BIN)/svmreduce run "$$file" --scale $(SCALE) || failed="$$failed $$file"; done; \
+	if [ -n "$$failed" ]; then echo "with failed rows:$$failed" >&2; exit 3; fi
 
 clean:
 	@rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis *.egg-info

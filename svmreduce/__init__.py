@@ -6,6 +6,7 @@ __version__ = "0.1.0"
 
 _EXPORTS = {
     "AESVC": "svmreduce.solvers.aesvm",
+    "BootstrapCleaning": "svmreduce.reducers.bootstrap",
     "DeriveRS": "svmreduce.reducers.derive_rs",
     "KernelModel": "svmreduce.model",
     "RandomSample": "svmreduce.reducers.random",

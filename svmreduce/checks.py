@@ -13,7 +13,8 @@ from numbers import Integral, Real
 import numpy as np
 
 from svmreduce.errors import InputError
-from svmreduce.kernels import LARGEST_DEGREE
+from svmreduce.kernels import GAMMA_WORDS, GAMMAS, LARGEST_DEGREE
+from svmreduce.solvers import SOLVERS
 
 
 def _is_number(value) -> bool:
@@ -49,20 +50,36 @@ _RULES: dict[str, tuple[str, Callable[[object], bool]]] = {
     "tol": _POSITIVE,
     "cache_mb": _POSITIVE,
     "gamma": (
-        "a positive number, 'auto' or 'scale'",
-        lambda value: value in ("auto", "scale") if isinstance(value, str) else _POSITIVE[1](value),
+        f"a positive number, {GAMMA_WORDS}",
+        lambda value: value in GAMMAS if isinstance(value, str) else _POSITIVE[1](value),
     ),
     "coef0": _FINITE,
     "degree": (f"a whole number from 0 to {LARGEST_DEGREE}", lambda value: _is_whole(value, 0, LARGEST_DEGREE)),
     "kernel": ("the name of a kernel, such as 'rbf'", lambda value: isinstance(value, str)),
     "bias": _FINITE,
     "epsilon": _NOT_NEGATIVE,
+    "delta": ("above 0 and below 1", lambda value: _is_number(value) and 0 < value < 1),
+    "k": _COUNT,
+    "c": _POSITIVE,
+    "max_rounds": _COUNT,
+    "epochs": _COUNT,
+    "candidates": _COUNT,
+    "proportion": (
+        "above 0 and at most 1, or 'auto'",
+        lambda value: value == "auto" if isinstance(value, str) else _is_number(value) and 0 < value <= 1,
+    ),
+    "gelling_slope": _FINITE,
+    "gelling_step": ("above 0 and at most 0.1", lambda value: _is_number(value) and 0 < value <= 0.1),
+    "n_weak": ("a whole number >= 2", lambda value: _is_whole(value, 2)),
+    "weak": ("the name of a solver, such as 'smo'", lambda value: value in SOLVERS.names() or ":" in str(value)),
+    "weak_params": ("a dict", lambda value: isinstance(value, dict)),
+    "audit": _SWITCH,
     "share": ("above 0 and at most 1", lambda value: _is_number(value) and 0 < value <= 1),
     "rows": _COUNT,
+    "E": _COUNT,
     "P": _COUNT,
     "V": _COUNT,
     "working_set": _COUNT,
-    "candidates": _COUNT,
     "components": _COUNT,
     "bins": _COUNT,
     "units": _COUNT,
@@ -70,11 +87,18 @@ _RULES: dict[str, tuple[str, Callable[[object], bool]]] = {
     "first": _one_of("random", "mahalanobis", "kernel_mahalanobis"),
     "space": _one_of("input", "kernel"),
     "covariance": _one_of("auto", "sample", "ledoit_wolf", "low_rank"),
+    "smoothing": _POSITIVE,
     "threads": _COUNT,
+    "sample_size": ("a whole number >= 2", lambda value: _is_whole(value, 2)),
+    "quiet_samples": _COUNT,
+    "start_rows": _COUNT,
     "max_iter": ("a whole number >= 1, or -1", lambda value: value == -1 or _is_whole(value, 1)),
+    "certify": _SWITCH,
     "shrinking": _SWITCH,
     "dual": _SWITCH,
     "weighted": _SWITCH,
+    "separable": _SWITCH,
+    "finishing": _SWITCH,
     "verbose": _SWITCH,
     "class_weight": ("'balanced' or a dict", lambda value: value == "balanced" or isinstance(value, dict)),
     "random_state": (f"a whole number from 0 to {2**32 - 1}", _is_seed),

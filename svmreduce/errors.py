@@ -3,3 +3,7 @@
 
 class InputError(ValueError):
     """Bad input: the message says what is wrong, where, and what to do about it."""
+
+
+class DataMissing(InputError):
+    """A data set of the catalogue is neither here nor to be had."""

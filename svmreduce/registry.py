@@ -34,11 +34,14 @@ class Registry:
             raise nearest_name_error(self.kind, name, self._where)
         module, _, attribute = self._where.get(name, name).partition(":")
         try:
-            return getattr(importlib.import_module(module), attribute)
-        except (ImportError, AttributeError) as error:
+            found = getattr(importlib.import_module(module), attribute)
+        except (ImportError, AttributeError, ValueError, TypeError) as error:
             if name in self._where:
                 raise
             raise InputError(f"{self.kind} {name!r}: {error}; give package.module:Class of one of your own") from None
+        if not hasattr(found, "tasks"):
+            raise InputError(f"{self.kind} {name!r}: is no {self.kind}; subclass Base{self.kind.title()}")
+        return found
 
 
 def parameters_of(method: type) -> dict:

@@ -46,7 +46,10 @@ class Split:
 
 @dataclass(frozen=True)
 class Reduction:
-    """Fewer rows that stand for many: ``sample_weight[k]`` rows each, weights adding up to all rows."""
+    """Fewer rows that stand for many: ``sample_weight[k]`` rows each, weights adding up to all rows.
+
+    A reducer that gives no weights has them all 1.
+    """
 
     X: Matrix
     y: np.ndarray
@@ -66,6 +69,19 @@ class DualSolution:
     intercept: float
     objective: float | None = None  # dual, LIBSVM's sign: ½βᵀKβ − yᵀβ
     gap: float | None = None  # largest violation of the optimality conditions, as LIBSVM's -e measures it
+    n_iter: int | None = None
+    kernel_evals: int | None = None
+    converged: bool = True
+
+
+@dataclass(frozen=True)
+class LinearSolution:
+    """One two-class problem solved by a weight per feature: f(x) = normal·x + intercept; the rest as above."""
+
+    normal: np.ndarray
+    intercept: float
+    objective: float | None = None
+    gap: float | None = None
     n_iter: int | None = None
     kernel_evals: int | None = None
     converged: bool = True

@@ -14,22 +14,34 @@ NOT_NUMBERS = ("abc", True, float("nan"), float("inf"), 10**400, [1.0])
 NOT_WHOLE = (*NOT_NUMBERS[:-2], 1.5, -2)
 NOT_SWITCHES = ("abc", 1, None)
 BAD = {
-    **dict.fromkeys(("C", "cache_mb", "gamma"), (*NOT_NUMBERS, None, 0, -5)),
+    **dict.fromkeys(("C", "c", "cache_mb", "gamma", "smoothing"), (*NOT_NUMBERS, None, 0, -5)),
     **dict.fromkeys(("bias", "coef0"), (*NOT_NUMBERS, None)),
-    **dict.fromkeys(("shrinking", "dual", "weighted", "verbose"), NOT_SWITCHES),
-    **dict.fromkeys(("threads", "rows"), (*NOT_WHOLE, 0, -3)),
-    **dict.fromkeys(("P", "V", "max_iter", "working_set", "candidates", "components", "bins", "units", "leaf_rows"),
-                    (*NOT_WHOLE, None, 0)),
+    **dict.fromkeys(
+        ("shrinking", "dual", "weighted", "verbose", "audit", "separable", "finishing", "certify"), NOT_SWITCHES
+    ),
+    **dict.fromkeys(("threads", "rows", "k", "max_rounds", "epochs", "candidates"), (*NOT_WHOLE, 0, -3)),
+    **dict.fromkeys(("quiet_samples", "start_rows"), (*NOT_WHOLE, None, 0)),
+    "sample_size": (*NOT_WHOLE, None, 1),
+    **dict.fromkeys(
+        ("E", "P", "V", "max_iter", "working_set", "components", "bins", "units", "leaf_rows"), (*NOT_WHOLE, None, 0)
+    ),
     **dict.fromkeys(("first", "space", "covariance"), ("abc", 3, None)),
     "tol": (*NOT_NUMBERS, 0, -1e-3),
     "epsilon": (*NOT_NUMBERS, None, -1e-3),
     "share": (*NOT_NUMBERS, None, 0, 1.1),
+    "proportion": (*NOT_NUMBERS, None, 0, 1.1),
+    "gelling_slope": (*NOT_NUMBERS, None),
+    "gelling_step": (*NOT_NUMBERS, None, 0, 0.2),
+    "n_weak": (*NOT_WHOLE, None, 1),
+    "weak": ("smoo", 3, None),
+    "weak_params": ("abc", 3, [1]),
+    "delta": (*NOT_NUMBERS, None, 0, 1),
     "degree": (*NOT_WHOLE, None, 101),
     "kernel": (3, None),
     "random_state": (*NOT_WHOLE, 2**32),
     "class_weight": ("abc", 3),
-}  # fmt: skip
-FREE = {"loss", "first_level"}  # words; their methods know them
+}
+FREE = {"loss", "first_level", "backend", "selection", "select"}  # words; their methods know them
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.__name__)

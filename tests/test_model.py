@@ -13,9 +13,10 @@ from svmreduce.core.kernels import kernel_matrix
 from svmreduce.data.formats import load_dataset, read_libsvm
 from svmreduce.data.libsvm_text import write_libsvm
 from svmreduce.errors import InputError
-from svmreduce.kernels import KernelSpec
+from svmreduce.kernels import KernelMixture, KernelSpec
 from svmreduce.model import KernelModel, load_model, votes
 from svmreduce.model.linear import LinearModel
+from svmreduce.norms import InputNorm
 from svmreduce.solvers.liblinear import Liblinear
 from svmreduce.solvers.libsvm import Libsvm
 from svmreduce.solvers.smo import SMO
@@ -53,6 +54,13 @@ KERNELS = [
     KernelSpec("rbf", 0.3),
     KernelSpec("sigmoid", 0.1, -0.5),
 ]
+_NORM = InputNorm("mahalanobis", np.random.default_rng(2).normal(size=(4, 4)))
+OWN_KERNELS = {
+    "kmod": KernelSpec("kmod", 0.3, 1.7),
+    "gaussian_diagonal": KernelSpec("rbf", 0.1, norm=InputNorm("diagonal", np.array([1.0, 0.1, 3.0, 0.0]))),
+    "gaussian_mahalanobis": KernelSpec("rbf", 0.1, norm=_NORM),
+    "mixture": KernelMixture((KernelSpec("poly", 0.2, 1.0, 2), KernelSpec("rbf", 0.1, norm=_NORM)), (0.3, 0.7)),
+}
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
@@ -94,6 +102,44 @@ def test_every_number_survives_the_file(tmp_path, form, kernel, k):
         assert np.array_equal(getattr(again, name), getattr(model, name)), name
     assert np.array_equal(sparse.csr_matrix(again.vectors).toarray(), sparse.csr_matrix(model.vectors).toarray())
     assert [path.name for path in tmp_path.iterdir()] == ["m"]  # no draft left behind
+
+
+@pytest.mark.parametrize("word", OWN_KERNELS)
+def test_kernels_that_libsvm_does_not_have_survive_the_file(tmp_path, word):
+    model = random_model(3, OWN_KERNELS[word])
+    model.save(tmp_path / "m")
+    assert f"kernel_type {word}" in (tmp_path / "m").read_text()
+    X = np.random.default_rng(0).normal(size=(9, 4))
+    assert np.array_equal(load_model(tmp_path / "m").decision_function(X), model.decision_function(X))
+
+
+@needs_tools
+@pytest.mark.parametrize("word", OWN_KERNELS)
+def test_svm_predict_refuses_a_kernel_it_does_not_know(tmp_path, word):
+    random_model(2, OWN_KERNELS[word]).save(tmp_path / "m")
+    write_libsvm(tmp_path / "test", np.ones((2, 4)), np.ones(2))
+    command = ["svm-predict", tmp_path / "test", tmp_path / "m", tmp_path / "out"]
+    assert subprocess.run(command, capture_output=True).returncode != 0
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("", "unknown kernel_type 'kmod': known are linear, polynomial, rbf, sigmoid"),
+        ("# kernel {}", "the kernel cannot be read (it needs a kernel, and finite weights); train again"),
+        ("# kernel [{}]", "the kernel cannot be read ('weight'); train again"),
+        ("# kernel [", "the kernel cannot be read (Expecting value"),
+        ('# kernel [{"name": "kmod", "gamma": -1, "weight": 1, "norm": null}]', "gamma must be a positive"),
+        ('# kernel [{"name": "rbf", "weight": 1, "norm": {"name": "x", "factor": 1}}]', "a list or a table of finite"),
+    ],
+)  # fmt: skip
+def test_own_kernels_that_cannot_be_read(tmp_path, line, why):
+    random_model(2, OWN_KERNELS["kmod"]).save(tmp_path / "m")
+    lines = [text for text in (tmp_path / "m").read_text().splitlines() if not text.startswith("# kernel")]
+    (tmp_path / "m").write_text("\n".join([*lines, line]) + "\n")
+    with pytest.raises(InputError) as error:
+        load_model(tmp_path / "m")
+    assert why in str(error.value) and str(error.value).startswith(f"{tmp_path / 'm'}:")
 
 
 def test_sparse_rows_stay_sparse_and_all_zero_vectors_survive(tmp_path):

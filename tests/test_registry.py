@@ -30,8 +30,8 @@ def test_no_suggestion_when_nothing_is_near():
 
 
 def test_a_registry_imports_nothing_until_asked():
-    registry = Registry("thing", {"good": "svmreduce.errors:InputError", "broken": "no.such.module:X"})
-    assert registry.get("good") is InputError
+    registry = Registry("thing", {"good": "svmreduce.solvers.base:BaseSolver", "broken": "no.such.module:X"})
+    assert registry.get("good") is BaseSolver
     with pytest.raises(ModuleNotFoundError):
         registry.get("broken")
 

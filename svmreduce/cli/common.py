@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 import threading
@@ -10,6 +11,7 @@ from pathlib import Path
 from time import perf_counter
 
 import click
+from click.core import ParameterSource
 
 from svmreduce.errors import InputError
 from svmreduce.strict_json import dumps
@@ -38,15 +40,19 @@ def _together(*options):
 
 
 kernel_options = _together(
-    click.option("-t", "--kernel", help="linear, poly, rbf or sigmoid."),
+    click.option(
+        "-t",
+        "--kernel",
+        help="linear, poly, rbf, sigmoid, kmod, gaussian_diagonal or gaussian_mahalanobis; mixtures as rbf:1+poly:1.",
+    ),
     click.option(
         "-g",
         "--gamma",
         callback=lambda ctx, option, text: text if text is None else parse_value(text),
-        help="Kernel width: a number, scale or auto.",
+        help="Kernel width: a number, scale, auto or auto-distance.",
     ),
     click.option("-d", "--degree", type=int, help="Degree of the poly kernel."),
-    click.option("-r", "--coef0", type=float, help="Constant of the poly and sigmoid kernels."),
+    click.option("-r", "--coef0", type=float, help="Constant of the poly, sigmoid and kmod kernels."),
 )
 method_options = _together(
     threads_option,
@@ -142,6 +148,25 @@ def parse_value(text: str):
 def print_json(record: dict) -> None:
     """One line of strict JSON: a number that is not finite becomes null."""
     click.echo(dumps(record))
+
+
+def typed_command() -> str:
+    """The command that is running, as it was typed: to stand beside what it makes."""
+    context = click.get_current_context()
+    words = ["svmreduce", context.info_name]
+    for parameter in context.command.params:
+        if context.get_parameter_source(parameter.name) is not ParameterSource.COMMANDLINE:
+            continue
+        value = context.params[parameter.name]
+        if isinstance(parameter, click.Argument):
+            words.append(str(value))
+        elif parameter.is_flag:
+            words.append(parameter.opts[-1])
+        else:
+            words += [
+                word for one in (value if parameter.multiple else [value]) for word in (parameter.opts[-1], str(one))
+            ]
+    return " ".join(shlex.join(words).splitlines())
 
 
 def terminal_width() -> int | None:

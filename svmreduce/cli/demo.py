@@ -85,7 +85,7 @@ def _run(dataset, split, method, solver, reducer) -> dict:
         "kept": len(y),
         "seconds": seconds,
         "accuracy": float(solver.score(split.test.X, split.test.y)),
-        "support_vectors": len(solver.support_) if hasattr(solver, "support_") else None,
+        "support_vectors": getattr(solver.model_, "n_vectors", None),
     }
 
 

@@ -69,6 +69,6 @@ def open_records(folder: Path):
     from svmreduce.experiments.store import NothingRecorded, read
 
     try:
-        return read(folder)
+        return read(folder, planned_only=False)
     except NothingRecorded:
         return None

@@ -51,6 +51,7 @@ def _facts(kind: str, name: str, method: type) -> dict:
     }
     if kind == "solver":
         facts["kernels"] = list(method.kernels)
+        facts["mixes_kernels"] = method.mixes_kernels
         facts["weights"] = method.accepts_weights
         facts["weights_reason"] = method.weights_reason
     else:
@@ -67,6 +68,6 @@ def _described(facts: dict) -> str:
     }[facts["kind"], facts["weights"]]
     traits = [facts["kind"], *facts["tasks"], can]
     if "kernels" in facts:
-        traits.append("kernels " + " ".join(facts["kernels"]))
+        traits.append("kernels " + " ".join(facts["kernels"]) + (" and mixtures" if facts["mixes_kernels"] else ""))
     defaults = "  ".join(f"{name}={default}" for name, default in facts["parameters"].items())
     return f"{facts['name']}: {facts['summary']}\n    {' · '.join(traits)}\n    {defaults}"

@@ -35,7 +35,7 @@ Examples:
 @json_option
 @quiet_option
 def predict(test, model, out, decision_values, threads, label, as_json, quiet):
-    """Predict TEST (a file, or NAME[:SPLIT] of the catalogue) with MODEL, of LIBSVM or LIBLINEAR.
+    """Predict TEST (a file, or NAME[:SPLIT] of the catalogue) with MODEL, of LIBSVM, LIBLINEAR or svmreduce train.
 
     OUT gets one label per line, as svm-predict writes it.
     """

@@ -14,6 +14,7 @@ from svmreduce.cli.common import (
     kernel_options,
     method_options,
     parse_settings,
+    parse_value,
     print_json,
     print_pairs,
     quiet_option,
@@ -26,6 +27,7 @@ _EPILOG = """\b
 Examples:
   svmreduce reduce --method derive_rs --kernel rbf -g 0.0625 --epsilon 0.01 train.txt small.txt
   svmreduce reduce --method random --set share=0.1 --seed 1 ijcnn1:train tenth.txt
+  svmreduce reduce --method bootstrap --proportion auto -g 1 --set C=10 --set share=0.5 ijcnn1:train hard.txt
   svmreduce train --weights small.txt.weights -g 0.0625 small.txt model.txt
 """
 
@@ -36,6 +38,11 @@ Examples:
 @click.option("--method", default="derive_rs", show_default=True, help="See svmreduce methods.")
 @kernel_options
 @click.option("--epsilon", type=float, help="Largest squared distance left unexplained (derive_rs).")
+@click.option(
+    "--proportion",
+    callback=lambda ctx, option, text: text if text is None else parse_value(text),
+    help="Size of a bootstrap sample as a part of all rows, or auto for the gelling point (bootstrap).",
+)
 @method_options
 @rows_options
 @json_option
@@ -76,6 +83,7 @@ def reduce(source, out, method, settings, n_features, label, as_json, quiet, **o
         "weight_sum": float(reduction.sample_weight.sum()),
         "residual_max": reduction.info.get("residual_max"),
         "seconds": seconds,
+        "facts": {name: value for name, value in reduction.info.items() if name not in ("kept", "seconds")},
     }
     if as_json:
         print_json(record)
@@ -88,7 +96,22 @@ def reduce(source, out, method, settings, n_features, label, as_json, quiet, **o
                 ("kept", f"{kept} ({record['kept_percent']:.2f} %)"),
                 ("weight sum", f"{record['weight_sum']:.6f}"),
                 ("largest residual", None if residual is None else f"{residual:.6g}"),
+                *_facts_in_words(record["facts"]),
                 ("seconds", ", ".join(f"{name} {value:.3f}" for name, value in seconds.items())),
                 ("written", f"{out}, {out}.weights"),
             ]
         )
+
+
+def _facts_in_words(facts: dict):
+    """What else the method counted; empty lists have nothing to say."""
+    for name, value in facts.items():
+        words = name.replace("_", " ")
+        if name == "curve":
+            from svmreduce.reducers.gelling import curve_text
+
+            yield "gelling curve", curve_text(value)
+        elif isinstance(value, list):
+            yield words, ", ".join(map(str, value)) or None
+        elif name != "residual_max" and not isinstance(value, dict):
+            yield words, f"{value:.6g}" if isinstance(value, float) else value

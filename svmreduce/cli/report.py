@@ -1,4 +1,4 @@
-"""``svmreduce report``: the tables of a run."""
+"""``svmreduce report``: the tables of a run, its figures, and one page with everything."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from svmreduce.cli.common import check_writable, json_option, terminal_width
+from svmreduce.cli.common import check_writable, json_option, terminal_width, typed_command
 from svmreduce.errors import InputError
 from svmreduce.strict_json import dumps
 
@@ -16,8 +16,10 @@ _BY_ENDING = {".md": "markdown", ".csv": "csv", ".tex": "latex"}
 _EPILOG = """\b
 Examples:
   svmreduce report results/runs/smoke-smoke
-  svmreduce report results/runs/smoke-smoke --format latex --output table.tex
-  svmreduce report results/runs/smoke-smoke --by fits --format csv > fits.csv
+  svmreduce report results/runs/smoke-smoke --html page.html
+  svmreduce report results/runs/smoke-smoke --plots figures --plot-format pdf
+  svmreduce report results/runs/table4-small --paper aesvm:table4 --format csv > cells.csv
+  svmreduce report results/runs/smoke-smoke --by fits --format latex --output table.tex
 """
 
 
@@ -32,41 +34,95 @@ Examples:
 @click.option("-o", "--output", metavar="FILE", help="Write to this file instead of printing.")
 @click.option(
     "--by",
-    type=click.Choice(["summary", "fits"]),
+    type=click.Choice(["summary", "fits", "reductions"]),
     default="summary",
     show_default=True,
     help="One row per data set and method, or one per fit.",
 )
+@click.option(
+    "--paper",
+    metavar="PAPER:TABLE",
+    help="Set a printed table beside the run, such as aesvm:table4; by default the one that the config names.",
+)
+@click.option("--plots", metavar="FOLDER", help="Write the figures that the records support into this folder.")
+@click.option(
+    "--plot-format", type=click.Choice(["svg", "pdf", "png"]), default="svg", show_default=True, help="For --plots."
+)
+@click.option("--html", metavar="FILE", help="Write one page with everything, which needs nothing else to be read.")
 @json_option
-def report(run, form, output, by, as_json):
+def report(run, form, output, by, paper, plots, plot_format, html, as_json):
     """Show the tables of RUN, a run folder or its .jsonl file. Failed cells are shown with their reasons.
 
-    CSV holds the first table only, with raw values; everything else also has the failures and where the
-    run was measured.
+    CSV holds the first table only, with raw values (the printed table, if one is asked for by --paper); everything
+    else also has the failures and where the run was measured. With --plots or --html the tables are printed only if
+    a format is asked for.
     """
     from svmreduce.experiments import store
-    from svmreduce.reports import render, tables
+    from svmreduce.reports import papers
 
     if form and as_json:
         raise InputError("--format and --json exclude each other; give one")
     records = store.read(run)
-    if output:
-        check_writable(output, str(records.path))
+    read = [path for path in (records.path, records.path.with_name(store.CONFIG)) if path.exists()]
+    for file in filter(None, (output, html)):
+        check_writable(file, *map(str, read))
+    name = paper or papers.named_by(records)
+    found = papers.beside(records, name) if name else None
+    if plots:
+        _write_plots(records, found, plots, plot_format)
+    if html:
+        _write_page(records, found, html, typed_command())
+    if form or output or as_json or not (plots or html):
+        _tables(records, found, form, output, by, bool(paper), as_json)
+
+
+def _tables(records, found, form, output, by, is_paper_first, as_json) -> None:
+    from svmreduce.reports import papers, render, tables
+
     form = form or _BY_ENDING.get(Path(output or "").suffix, "terminal")
     if as_json:
-        text = dumps(tables.report_facts(records, by)) + "\n"
+        facts = tables.report_facts(records, by)
+        if found:
+            facts["paper"] = {"table": found.printed.title, "verdicts": found.counts}
+            facts["paper"]["cells"] = papers.long_table(found).rows
+        text = dumps(facts) + "\n"
     elif form == "csv":
-        text = render.comma_separated(tables.report_tables(records, by)[0])
+        first = papers.long_table(found) if is_paper_first else tables.report_tables(records, by)[0]
+        text = render.comma_separated(first)
         if records.unreadable:
             click.echo(f"Note: {records.path}: {records.unreadable} unreadable lines were passed over", err=True)
-    elif form == "terminal":
-        text = render.terminal(tables.report_tables(records, by), None if output else terminal_width())
     else:
-        text = {"markdown": render.markdown, "latex": render.latex}[form](tables.report_tables(records, by))
+        shown = tables.report_tables(records, by)
+        if found:
+            shown.insert(0 if is_paper_first else 1, papers.wide_table(found))
+        if form == "terminal":
+            text = render.terminal(shown, None if output else terminal_width())
+        else:
+            text = {"markdown": render.markdown, "latex": render.latex}[form](shown)
     if output:
-        from svmreduce.data.files import write_whole
-
-        with write_whole(output) as stream:
-            stream.write(text.encode())
+        _write(output, text)
     else:
         click.echo(text, nl=False)
+
+
+def _write_plots(records, found, folder: str, suffix: str) -> None:
+    from svmreduce.reports import plots
+
+    if Path(folder).exists() and not Path(folder).is_dir():
+        raise InputError(f"{folder}: is a file; give a folder for the figures")
+    written = plots.write(plots.drawings(records, found), folder, suffix)
+    click.echo(f"{len(written)} figures in {folder}" if written else f"no figure for {records.path}: too few results")
+
+
+def _write_page(records, found, file: str, command: str) -> None:
+    from svmreduce.reports import page
+
+    _write(file, page.html(records, found, command))
+    click.echo(f"page in {file}")
+
+
+def _write(file: str, text: str) -> None:
+    from svmreduce.data.files import write_whole
+
+    with write_whole(file) as stream:
+        stream.write(text.encode())

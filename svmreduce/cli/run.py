@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from pathlib import Path
 
 import click
 
-from svmreduce.cli.common import json_option, print_json, quiet_option
+from svmreduce.cli.common import json_option, print_json, quiet_option, typed_command
 from svmreduce.cli.experiment import config_options, load_config, open_records, run_folder
 
 EXIT_FAILED = 3
@@ -38,7 +37,7 @@ def run(config, out, scale, settings, timeout, memory, jobs, engine, scheduler, 
     a kill loses only the fits in flight: the same command goes on from there.
     """
     from svmreduce.experiments.engines import open_engine
-    from svmreduce.experiments.runner import FINISHED, agenda, execute
+    from svmreduce.experiments.runner import FAILED, agenda, execute
     from svmreduce.experiments.store import Store
 
     if scheduler and engine != "dask":
@@ -47,7 +46,8 @@ def run(config, out, scale, settings, timeout, memory, jobs, engine, scheduler, 
     folder = run_folder(experiment, out)
     with Store(folder) as store:
         plan = agenda(experiment, tasks, open_records(folder), folder, engine=engine, rerun=rerun or "")
-        _write_config(folder, experiment)
+        store.write_plan(plan.as_dict())
+        store.write_config(_as_yaml(experiment, typed_command()))
         progress = _Progress(plan, quiet or as_json)
         try:
             with open_engine(engine, jobs=jobs, threads=experiment.threads, scheduler=scheduler) as workers, progress:
@@ -57,26 +57,29 @@ def run(config, out, scale, settings, timeout, memory, jobs, engine, scheduler, 
                        "The same command goes on from there.", err=True)  # fmt: skip
             sys.exit(130)
     statuses = Counter(record["status"] for record in records)
-    failed = sum(count for status, count in statuses.items() if status not in FINISHED)
+    failed = sum(statuses[status] for status in FAILED)
     if as_json:
         print_json({"folder": str(folder), "records": len(records), "reused": len(plan.known), "statuses": statuses})
     elif not quiet:
-        _summary(folder, records, plan, failed)
+        _summary(folder, records, plan, failed, statuses["skipped"])
     sys.exit(EXIT_FAILED if failed else 0)
 
 
-def _write_config(folder: Path, experiment) -> None:
+def _as_yaml(experiment, command: str) -> str:
+    """The experiment as it is run, under the command that runs it."""
     import yaml
 
     content = experiment.model_dump(by_alias=True, exclude_defaults=True, mode="json")
     text = yaml.safe_dump({"name": experiment.name, "scale": experiment.scale, **content}, sort_keys=False)
-    (folder / "config.yaml").write_text(text, encoding="utf-8")
+    return f"# {command}\n{text}"
 
 
-def _summary(folder, records, plan, failed) -> None:
+def _summary(folder, records, plan, failed, skipped) -> None:
     if plan.known:
         first = min(record["started"] for record in plan.known.values())
         click.echo(f"reused {len(plan.known)} of {len(records)} records, the first made at {first}", err=True)
+    if skipped:
+        click.echo(f"{skipped} of {len(records)} skipped; the report says why", err=True)
     if failed:
         click.echo(f"{failed} of {len(records)} failed; --rerun failed makes them again", err=True)
     click.echo(f"{len(records)} records in {folder}: svmreduce report {folder}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from time import perf_counter
 
 import click
 
@@ -23,10 +24,13 @@ from svmreduce.cli.common import (
 from svmreduce.errors import InputError
 from svmreduce.registry import build_method, nearest_name_error, parameters_of
 
+ROUNDS = ("rounds", "stop_reason", "history", "duality_gap")  # of solvers that work in rounds
+
 _EPILOG = """\b
 Examples:
   svmreduce train --solver smo --kernel rbf -C 1 -g 0.5 train.txt model.txt
   svmreduce train --solver libsvm -t linear -C 10 ijcnn1:train model.txt
+  svmreduce train --solver mfw -g auto-distance --tune-C train.txt model.txt
   svmreduce train --reducer random --set share=0.1 train.txt model.txt
   svmreduce train --weights weights.txt --json train.txt model.txt
 """
@@ -38,27 +42,44 @@ Examples:
 @click.option("-s", "--solver", default="smo", show_default=True, help="See svmreduce methods.")
 @kernel_options
 @click.option("-C", "-c", "--cost", "cost", type=float, help="Price of an error.")
+@click.option("--tune-C", "tune", is_flag=True, help="Choose C from 1, 2, 4 … 4096 by accuracy on 30 % of the rows.")
 @click.option("-e", "--tol", type=float, help="Stop when the optimality conditions hold this well.")
 @click.option("-m", "--cache-mb", type=float, help="Memory for kernel values, in MB.")
+@click.option("--no-certify", "certify", flag_value=False, default=None, help="Do not compute the gap over all rows.")
 @click.option("--weights", metavar="FILE", help="One weight per line: how many rows a row stands for.")
 @click.option("--reducer", help="Train on fewer rows, chosen by this reducer.")
 @method_options
 @rows_options
 @json_option
 @quiet_option
-def train(train, model, solver, weights, reducer, settings, n_features, label, as_json, quiet, **options):
-    """Train on TRAIN (a file, or NAME[:SPLIT] of the catalogue) and write MODEL."""
+@click.option("-v", "--verbose", is_flag=True, help="Tell what a solver that works in rounds does in each.")
+def train(
+    train, model, solver, tune, weights, reducer, settings, n_features, label, as_json, quiet, verbose, **options
+):
+    """Train on TRAIN (a file, or NAME[:SPLIT] of the catalogue) and write MODEL.
+
+    MODEL is a LIBSVM or LIBLINEAR model file; only random features (rfeatsvm1, rfeatsvm2) have a text format
+    of their own, which svmreduce predict reads.
+    """
     from svmreduce.reducers import REDUCERS
     from svmreduce.solvers import SOLVERS
 
     check_writable(model, train, weights)
     solver_class = SOLVERS.get(solver)
     if not solver_class.kernels:
-        raise InputError(f"{solver} is no SVM and has no model file: use it in experiments (svmreduce run) or in Python")
+        raise InputError(
+            f"{solver} is no SVM and has no model file: use it in experiments (svmreduce run) or in Python"
+        )
     reducer_class = REDUCERS.get(reducer) if reducer else None
     if reducer and weights:
         raise InputError("--weights and --reducer exclude each other: a reducer makes its own weights")
+    if tune and reducer:
+        raise InputError("--tune-C and --reducer exclude each other: kept rows are no fair test for C")
+    if tune and (options["cost"] is not None or any(setting.startswith("C=") for setting in settings)):
+        raise InputError("--tune-C chooses C: leave out the C that is given")
     method, reduce = _build(solver, solver_class, reducer, reducer_class, options, parse_settings(settings))
+    if verbose and hasattr(method, "verbose"):
+        method.verbose = True
 
     data, load = timed_rows(train, "train", n_features, label, quiet)
     check_task(train, data, solver, solver_class, "; try --solver libsvm_svr")
@@ -67,21 +88,24 @@ def train(train, model, solver, weights, reducer, settings, n_features, label, a
     sample_weight = _read_weights(weights, data.n_rows) if weights else None
     warm_ups = [part.warm_up for part in (solver_class, reducer_class) if part]
     compile_off_the_clock(*warm_ups, quiet=quiet)
+    tuned, tuning = _tune(method, data, sample_weight, quiet) if tune else ({}, {})
     record = _fit(method, reduce, data, sample_weight)
     method.model_.save(model)
-    record = {"solver": solver, **record, "seconds": {"load": load, **record["seconds"]}}
+    record = {"solver": solver, **record, **tuned, "seconds": {"load": load, **tuning, **record["seconds"]}}
     if reducer:
         record["reducer"] = reducer
-    _report(record, model, as_json, quiet)
+    _report(record, f"{model} ({method.model_.file_format})", as_json, quiet)
 
 
 def _build(solver, solver_class, reducer, reducer_class, options, settings):
     """Solver and reducer from the flags that were typed; their own defaults for the rest."""
+    from svmreduce.kernels import parse_kernel
+
     given = {name: value for name, value in options.items() if value is not None}
     if "cost" in given:
         given["C"] = given.pop("cost")
-    if "kernel" in given and given["kernel"] not in solver_class.kernels:
-        raise nearest_name_error(f"kernel of {solver}", given["kernel"], solver_class.kernels)
+    if "kernel" in given:
+        parse_kernel(given["kernel"], solver_class.kernels, whose=solver, mixes=solver_class.mixes_kernels)
     if len(solver_class.kernels) == 1:
         given["kernel"] = solver_class.kernels[0]
     known = parameters_of(solver_class)
@@ -100,6 +124,21 @@ def _build(solver, solver_class, reducer, reducer_class, options, settings):
     return method, build_method(reducer, reducer_class, for_reducer) if reducer_class else None
 
 
+def _tune(method, data, sample_weight, quiet) -> tuple[dict, dict]:
+    """Set the best C; say how it was found, and how long that took."""
+    from svmreduce.solvers.tuning import tune_C
+
+    def tell(C, accuracy, seconds):
+        click.echo(f"C = {C:g}: accuracy {100 * accuracy:.4g}% on the held-out rows, {seconds:.2f} s", err=True)
+
+    start = perf_counter()
+    seed = getattr(method, "random_state", None) or 0
+    found = tune_C(method, data.X, data.y, sample_weight, seed=seed, progress=None if quiet else tell)
+    method.set_params(C=found.C)
+    accuracies = [[C, accuracy] for C, accuracy in found.accuracies.items()]
+    return {"C": found.C, "validation": accuracies}, {"tune": perf_counter() - start}
+
+
 def _fit(method, reduce, data, sample_weight) -> dict:
     """Reduce if asked to, train, and say what happened."""
     from svmreduce.kernels import resolve_gamma
@@ -109,7 +148,7 @@ def _fit(method, reduce, data, sample_weight) -> dict:
     if reduce is not None:
         if hasattr(reduce, "gamma") and hasattr(method, "gamma"):
             # a word such as "scale" means the same for the kept rows as for all
-            gamma = resolve_gamma(method.gamma, X)
+            gamma = resolve_gamma(method.gamma, X, getattr(method, "kernel", "rbf"))
             reduce.set_params(gamma=gamma)
             method.set_params(gamma=gamma)
         reduction = reduce.fit_reduce(X, y)
@@ -129,8 +168,10 @@ def _fit(method, reduce, data, sample_weight) -> dict:
         "iterations": method.n_iter_,
         "kernel_evals": method.kernel_evals_,
         "objective": method.objective_,
-        "support_vectors": len(method.support_) if hasattr(method, "support_") else None,
+        "gap": method.gap_,
+        "support_vectors": getattr(method.model_, "n_vectors", None),
         "converged": method.converged_,
+        **{name: getattr(method, f"{name}_") for name in ROUNDS if hasattr(method, f"{name}_")},
         **kept,
     }
 
@@ -165,7 +206,8 @@ def _report(record, model, as_json, quiet):
     elif not quiet:
         classes = record["classes"]
         shape = f"{record['rows']} × {record['features']}" + (f", {classes} classes" if classes else "")
-        counters = [(name, record[name]) for name in ("iterations", "kernel_evals", "objective", "support_vectors")]
+        names = ("iterations", "kernel_evals", "objective", "gap", "support_vectors")
+        counters = [(name, record[name]) for name in names]
         print_pairs(
             [
                 ("solver", record["solver"]),
@@ -174,7 +216,9 @@ def _report(record, model, as_json, quiet):
                     "reducer",
                     f"{record['reducer']}, {record['kept']} rows kept" if "reducer" in record else None,
                 ),
+                ("C", record.get("C")),
                 *((name.replace("_", " "), value) for name, value in counters),
+                ("stopped by", f"{record['stop_reason']}, round {record['rounds']}" if "rounds" in record else None),
                 ("seconds", ", ".join(f"{name} {value:.3f}" for name, value in record["seconds"].items())),
                 ("model", model),
             ]

@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from svmreduce.core.jit import njit
-from svmreduce.core.tiles import POLY, RBF, SCATTER, SIGMOID
-from svmreduce.core.vector import VECTOR
+from svmreduce.core.tiles import KMOD, POLY, RADIAL, RBF, SCATTER, SIGMOID
+from svmreduce.core.vector import VECTOR, kmod, phi
 
 
 @njit(fastmath=VECTOR)
@@ -54,9 +54,9 @@ def _kernel_distances(parameters, arrays, diagonal, centre, rows, room, out):
     mode, code, gamma, coef0, degree = parameters
     X, data, indices, indptr, norm = arrays
     if mode == SCATTER:
-        _sparse_products(data, indices, indptr, norm, centre, rows, code == RBF, room, out)
+        _sparse_products(data, indices, indptr, norm, centre, rows, code in RADIAL, room, out)
     else:
-        _dense_products(X, centre, rows, code == RBF, out)
+        _dense_products(X, centre, rows, code in RADIAL, out)
     for i in range(rows.size):
         k = out[i]
         if code == RBF:
@@ -65,6 +65,8 @@ def _kernel_distances(parameters, arrays, diagonal, centre, rows, room, out):
             k = (gamma * k + coef0) ** degree
         elif code == SIGMOID:
             k = np.tanh(gamma * k + coef0)
+        elif code == KMOD:
+            k = kmod(gamma * k, coef0, phi(coef0))
         out[i] = diagonal[rows[i]] + diagonal[centre] - 2.0 * k
 
 

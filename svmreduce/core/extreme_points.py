@@ -13,6 +13,10 @@ from svmreduce.core.jit import njit
 from svmreduce.core.pair_steps import STRIP, optimise_block
 from svmreduce.core.vector import VECTOR, fmax
 
+# A mixture is improved until it is within this share of ε of the best one. Any mixture within ε keeps the paper's
+# bound, but the first one found leans on too few rows: on ijcnn1 the accuracy over the paper's grid differs from the
+# full SVM's by 0.9 points (root mean square) with it, and by 0.6 with this.
+NEAR_BEST = 0.1
 BALL_TOL = 1e-3  # of the largest k(x, x), as LIBSVM's default: the ball only says where to begin
 
 
@@ -51,15 +55,16 @@ def _nearest(k_x, diagonal, n):
 def _distance_to_hull(S, stride, n, diagonal, k_x, k_xx, epsilon, h, used, mu):
     """How far x is from the convex hull of the n kept rows, as far as ε is concerned.
 
-    Pairwise Frank-Wolfe on the mixture, begun at the nearest kept row (which settles most) and left early:
-    when the squared distance is ≤ ε, or when a hyperplane shows that no mixture comes that near.
+    Pairwise Frank-Wolfe on the mixture, begun at the nearest kept row and left early: when the squared distance is
+    ≤ ε and nearly the least there is, or when a hyperplane shows that no mixture comes within ε.
     ``S`` holds the kept rows' kernel block, ``k_x`` their values with x. Returns the squared distance, or
     infinity, and how many entries of (used, mu) make up the mixture.
     """
     near = _nearest(k_x, diagonal, n)
     value = k_xx + diagonal[near] - 2.0 * k_x[near]
     used[0], mu[0], count = near, 1.0, 1
-    if value <= epsilon:
+    enough = NEAR_BEST * epsilon
+    if value <= enough:
         return max(value, 0.0), count
     h_x = k_xx - k_x[near]  # <x − mixture, x>; h[s] = <x − mixture, s>
     for s in range(n):
@@ -69,7 +74,10 @@ def _distance_to_hull(S, stride, n, diagonal, k_x, k_xx, epsilon, h, used, mu):
     for _ in range(50 * n + 1000):
         # Step 1 – no kept row reaches further towards x than h_up: the hull stays behind that plane
         clearance = h_x - h_up
-        if clearance > 0.0 and clearance * clearance > epsilon * value:
+        if value <= epsilon:
+            if 2.0 * (value - clearance) <= enough or value <= enough:
+                break
+        elif clearance > 0.0 and clearance * clearance > epsilon * value:
             return np.inf, count
         # Step 2 – from the part of the mixture that points away most, to the row that points at x most
         down = 0
@@ -82,8 +90,8 @@ def _distance_to_hull(S, stride, n, diagonal, k_x, k_xx, epsilon, h, used, mu):
         step = mu[down]
         if gain < step * curvature:
             step = gain / curvature
-        if gain <= 1e-14 * k_xx:
-            return np.inf, count  # the nearest point of the hull, and it is further than ε
+        if gain <= 1e-14 * k_xx:  # the nearest point of the hull
+            break
         value += step * (step * curvature - 2.0 * gain)
         h_x -= step * (k_x[up] - k_x[low])
         # Step 3 – move the weight
@@ -98,11 +106,9 @@ def _distance_to_hull(S, stride, n, diagonal, k_x, k_xx, epsilon, h, used, mu):
         if mu[down] <= 0.0:
             count -= 1
             used[down], mu[down] = used[count], mu[count]
-        if value <= epsilon:
-            return max(value, 0.0), count
         row_up, row_low = S[up * stride : up * stride + n], S[low * stride : low * stride + n]
         up, h_up = _step_and_largest(h[:n], step, row_up, row_low)
-    return np.inf, count
+    return (max(value, 0.0) if value <= epsilon else np.inf), count
 
 
 @njit()

@@ -15,12 +15,16 @@ from threadpoolctl import ThreadpoolController
 
 from svmreduce.core import tiles
 from svmreduce.core.jit import in_threads, resolve_threads
-from svmreduce.core.tiles import DIFFERENCES, LEFT, PRODUCT, RBF, SCATTER
+from svmreduce.core.tiles import DIFFERENCES, LEFT, PRODUCT, RADIAL, SCATTER
+from svmreduce.errors import InputError
 
 FEW_FEATURES = 16  # up to here differences beat a BLAS call
 TILE = 512  # right rows in a tile
+BAND = 256  # left rows of a mixture at a time
 MANY_COLUMNS = 1 << 16  # sparse columns are renumbered beyond this
 SCATTER_TILE_BYTES = 1 << 22  # a sparse tile is densified: keep it near the cache
+FLOAT32_TOL = 1e-4  # below this tolerance solvers take kernel values in double
+FLOAT32_LARGEST, FLOAT64_LARGEST = 1e12, 1e25  # kernel values that leave room for sums and squares
 
 
 class _SingleThreadedBlas:
@@ -69,8 +73,8 @@ def _few_columns(X, known):
 class KernelRows:
     """Rows made ready for kernel evaluation in one precision.
 
-    For rbf kernels dense rows are centred first (distances do not change), which is what keeps the
-    product form's cancellation harmless in float32.
+    For kernels of the distance dense rows are centred first (distances do not change), which is what keeps the
+    product form's cancellation harmless in float32. A kernel with a norm of its own sees the rows through it.
 
     Parameters
     ----------
@@ -83,6 +87,7 @@ class KernelRows:
 
     def __init__(self, kernel, X, dtype=np.float32, like: KernelRows | None = None):
         self.kernel = kernel
+        X = kernel.mapped(X)
         self.n, self.d = X.shape
         self.dtype = np.dtype(dtype)
         self.centre = None
@@ -98,9 +103,9 @@ class KernelRows:
             width = SCATTER_TILE_BYTES / (self.dtype.itemsize * max(1.0, min(self.d, 32 * mean_entries)))
             self.tile = int(min(TILE, max(64, width // 64 * 64)))
         else:
-            few = kernel.code == RBF and self.d <= FEW_FEATURES
-            self.mode = DIFFERENCES if few else PRODUCT
-            self.centre = np.zeros(self.d) if kernel.code != RBF else (X.mean(axis=0) if like is None else like.centre)
+            radial = kernel.code in RADIAL
+            self.mode = DIFFERENCES if radial and self.d <= FEW_FEATURES else PRODUCT
+            self.centre = np.zeros(self.d) if not radial else (X.mean(axis=0) if like is None else like.centre)
             dense = np.empty((self.n, self.d), self.dtype)
             norm = np.empty(self.n, self.dtype)
             for i0 in range(0, self.n, 4096):
@@ -150,11 +155,68 @@ class KernelRows:
             in_threads(lambda p: work(edges[p], edges[p + 1]), len(edges) - 1, threads)
 
 
+class MixedRows:
+    """The same for a weighted sum of kernels: every part has rows of its own, values are added up."""
+
+    def __init__(self, mixture, X, dtype=np.float32, like: MixedRows | None = None):
+        likes = [None] * len(mixture.parts) if like is None else like.parts
+        self.weights = mixture.weights
+        self.parts = [KernelRows(part, X, dtype, other) for part, other in zip(mixture.parts, likes, strict=True)]
+        self.n, self.dtype = self.parts[0].n, self.parts[0].dtype
+        self.arrays = tuple(array for part in self.parts for array in part.arrays)
+
+    def diagonal(self):
+        return sum(weight * part.diagonal() for weight, part in zip(self.weights, self.parts, strict=True))
+
+    def block(self, rows, right, columns, out, stride, threads=1):
+        for low in range(0, rows.size, BAND):
+            band = rows[low : low + BAND]
+            total, room = np.zeros((2, band.size, columns.size), self.dtype)
+            for weight, own, other in zip(self.weights, self.parts, right.parts, strict=True):
+                own.block(band, other, columns, room.reshape(-1), columns.size, threads)
+                room *= self.dtype.type(weight)
+                total += room
+            for i in range(band.size):
+                begin = (low + i) * stride
+                out[begin : begin + columns.size] = total[i]
+
+    def add_products(self, rows, right, columns, coef, out, threads=1):
+        for weight, own, other in zip(self.weights, self.parts, right.parts, strict=True):
+            own.add_products(rows, other, columns, weight * coef, out, threads)
+
+
+def kernel_rows(kernel, X, dtype=np.float32, like=None) -> KernelRows | MixedRows:
+    """Rows made ready for a kernel or a mixture of kernels."""
+    return (MixedRows if kernel.is_mixture else KernelRows)(kernel, X, dtype, like)
+
+
+def largest_diagonal(kernel, X) -> float:
+    """The largest |k(x, x)|; no kernel value of a positive definite kernel is larger."""
+    if kernel.is_mixture:
+        parts = zip(kernel.weights, kernel.parts, strict=True)
+        return sum(weight * largest_diagonal(part, X) for weight, part in parts)
+    X = kernel.mapped(X)
+    if sparse.issparse(X):
+        norms = tiles.squared_norms(X.data, X.indptr.astype(np.int64, copy=False))
+    else:
+        norms = np.einsum("ij,ij->i", X, X)
+    values = tiles.diagonal(kernel.code, float(kernel.gamma), float(kernel.coef0), int(kernel.degree), norms)
+    return float(np.abs(values).max())
+
+
+def suitable_dtype(kernel, X, tol: float):
+    """float32 where it can hold the kernel values well enough for this tolerance, else float64."""
+    largest = largest_diagonal(kernel, X)
+    if not largest <= FLOAT64_LARGEST:
+        raise InputError(f"kernel values reach {largest:.0e}, too large to optimise: scale the data or lower gamma")
+    return np.float32 if tol >= FLOAT32_TOL and largest <= FLOAT32_LARGEST else np.float64
+
+
 def _pair(kernel, X, Z, dtype):
     if sparse.issparse(X) != sparse.issparse(Z):
         X, Z = sparse.csr_matrix(X), sparse.csr_matrix(Z)
-    right = KernelRows(kernel, Z, dtype)
-    return KernelRows(kernel, X, dtype, like=right), right
+    right = kernel_rows(kernel, Z, dtype)
+    return kernel_rows(kernel, X, dtype, like=right), right
 
 
 def kernel_matrix(kernel, X, Z, dtype=np.float64, threads=None):

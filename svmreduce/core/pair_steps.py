@@ -22,7 +22,7 @@ TAU = 1e-12  # curvature below this is taken as this: kernels need not be positi
 
 
 @njit(fastmath=VECTOR)
-def _step_and_extremes(row_i, row_j, step, v, no_up, no_low):
+def step_and_extremes(row_i, row_j, step, v, no_up, no_low):
     """v -= step·(row_i − row_j); then the row with the largest v that may go up, that v, and the
     smallest v that may go down."""
     n = v.size
@@ -46,7 +46,7 @@ def _step_and_extremes(row_i, row_j, step, v, no_up, no_low):
 
 
 @njit(fastmath=VECTOR)
-def _partner(row_i, diagonal, i, v, no_low, v_i):
+def partner(row_i, diagonal, i, v, no_low, v_i):
     """The row that may go down and gains most with row i, to second order: (v_i − v_t)²/curvature."""
     n = v.size
     real = row_i.dtype.type
@@ -71,9 +71,24 @@ def _partner(row_i, diagonal, i, v, no_low, v_i):
 
 
 @njit()
-def _mark_bounds(t, beta, lower, upper, no_up, no_low):
+def mark_bounds(t, beta, lower, upper, no_up, no_low):
     no_up[t] = np.float32(0) if beta[t] < upper[t] else BARRED
     no_low[t] = np.float32(0) if beta[t] > lower[t] else BARRED
+
+
+@njit()
+def move_pair(i, j, k_ij, diagonal, beta, v, lower, upper, no_up, no_low):
+    """β_i up and β_j down by the best step that the bounds allow; returns it. v is left to the caller."""
+    curvature = np.float64(diagonal[i]) + np.float64(diagonal[j]) - 2.0 * np.float64(k_ij)
+    step = (v[i] - v[j]) / max(curvature, TAU)
+    room_i, room_j = upper[i] - beta[i], beta[j] - lower[j]
+    step = min(step, room_i, room_j)
+    # land exactly on a bound: a row a rounding error away from it would be picked for ever
+    beta[i] = upper[i] if step == room_i else beta[i] + step
+    beta[j] = lower[j] if step == room_j else beta[j] - step
+    mark_bounds(i, beta, lower, upper, no_up, no_low)
+    mark_bounds(j, beta, lower, upper, no_up, no_low)
+    return step
 
 
 @njit()
@@ -82,25 +97,17 @@ def _pair_steps(K, stride, diagonal, beta, v, lower, upper, tol, max_steps):
     n = beta.size
     no_up, no_low = np.zeros(n, np.float32), np.zeros(n, np.float32)
     for t in range(n):
-        _mark_bounds(t, beta, lower, upper, no_up, no_low)
+        mark_bounds(t, beta, lower, upper, no_up, no_low)
     row = K[:n]
-    i, high, low = _step_and_extremes(row, row, 0.0, v, no_up, no_low)
+    i, high, low = step_and_extremes(row, row, 0.0, v, no_up, no_low)
     steps = 0
     while high - low > tol and steps < max_steps:
         row_i = K[i * stride : i * stride + n]
-        j = _partner(row_i, diagonal, i, v, no_low, high)
+        j = partner(row_i, diagonal, i, v, no_low, high)
         row_j = K[j * stride : j * stride + n]
-        curvature = np.float64(diagonal[i]) + np.float64(diagonal[j]) - 2.0 * np.float64(row_i[j])
-        step = (v[i] - v[j]) / max(curvature, TAU)
-        room_i, room_j = upper[i] - beta[i], beta[j] - lower[j]
-        step = min(step, room_i, room_j)
-        # land exactly on a bound: a row a rounding error away from it would be picked for ever
-        beta[i] = upper[i] if step == room_i else beta[i] + step
-        beta[j] = lower[j] if step == room_j else beta[j] - step
-        _mark_bounds(i, beta, lower, upper, no_up, no_low)
-        _mark_bounds(j, beta, lower, upper, no_up, no_low)
+        step = move_pair(i, j, row_i[j], diagonal, beta, v, lower, upper, no_up, no_low)
         steps += 1
-        i, high, low = _step_and_extremes(row_i, row_j, step, v, no_up, no_low)
+        i, high, low = step_and_extremes(row_i, row_j, step, v, no_up, no_low)
     return steps, high, low
 
 

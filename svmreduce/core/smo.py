@@ -22,18 +22,15 @@ from __future__ import annotations
 import numpy as np
 
 from svmreduce.core.jit import resolve_threads
-from svmreduce.core.kernels import KernelRows, single_threaded_blas
+from svmreduce.core.kernels import kernel_rows, single_threaded_blas, suitable_dtype
 from svmreduce.core.pair_steps import optimise_block
 from svmreduce.core.working_set import WorkingSet
-from svmreduce.errors import InputError
 from svmreduce.types import DualSolution
 
 FIRST_WORKING_SET = 2048
 FIRST_SAMPLE = 8192  # near rows at the start, or one row in eight
 ROUGH = 0.1  # tolerance until the far rows have been seen
 FAR = 0.5  # rows this far on the right side of the margin are far
-FLOAT32_TOL = 1e-4  # below this tolerance kernel values are double from the start
-FLOAT32_LARGEST, FLOAT64_LARGEST = 1e12, 1e25  # kernel values that leave room for sums and squares
 FLOAT32_STEPS = 20  # pair steps per row that float32 gets
 SAFETY = 0.9  # aim a little below the tolerance
 MOST_IDLE_ROUNDS = 10  # in a row without a step: rounding leaves nothing to gain, and more would be for ever
@@ -47,7 +44,7 @@ def solve(X, target, lower, upper, kernel, *, tol=1e-3, cache_mb=1024, max_iter=
     ----------
     X : ndarray or csr_matrix of shape (n, d)
     target, lower, upper : float arrays of shape (n,), with lower ≤ 0 ≤ upper
-    kernel : KernelSpec
+    kernel : KernelSpec or KernelMixture
     tol : float
         Largest violation of the optimality conditions that is left (LIBSVM's -e).
     cache_mb : float
@@ -87,16 +84,11 @@ class _Search:
         self.intercept, self.bracket = 0.0, (-np.inf, np.inf)
         self.n_iter = self.kernel_evals = self.repairs = 0
         self.near = np.zeros(self.n, bool)
-        self._use(np.float32 if tol >= FLOAT32_TOL else np.float64)
+        self._use(suitable_dtype(kernel, X, tol))
 
     def _use(self, dtype):
         self.work = None  # free the old block before the new one
-        self.rows = KernelRows(self.kernel, self.X, dtype)
-        largest = np.abs(self.rows.diagonal()).max()
-        if dtype == np.float32 and not largest <= FLOAT32_LARGEST:
-            return self._use(np.float64)
-        if not largest <= FLOAT64_LARGEST:
-            raise InputError(f"kernel values reach {largest:.0e}, too large to optimise: scale the data or lower gamma")
+        self.rows = kernel_rows(self.kernel, self.X, dtype)
         # float32 that makes no headway is left for double
         self.step_limit = min(self.max_iter, FLOAT32_STEPS * self.n + 200_000 if dtype == np.float32 else self.max_iter)
         copy_mb = sum(array.nbytes for array in self.rows.arrays) / 2**20
@@ -242,11 +234,11 @@ class _Search:
 
     def _exact_v(self, which):
         support = np.flatnonzero(self.beta)
-        right = KernelRows(self.kernel, self.X[support], np.float64)
+        right = kernel_rows(self.kernel, self.X[support], np.float64)
         out = np.zeros((1, which.size))
         for start in range(0, which.size, FIRST_SAMPLE):  # in parts: no double copy of all rows
             part = slice(start, start + FIRST_SAMPLE)
-            left = KernelRows(self.kernel, self.X[which[part]], np.float64, like=right)
+            left = kernel_rows(self.kernel, self.X[which[part]], np.float64, like=right)
             left.add_products(np.arange(left.n), right, np.arange(support.size), self.beta[None, support],
                               out[:, part], self.threads)  # fmt: skip
         self.kernel_evals += which.size * support.size

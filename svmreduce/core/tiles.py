@@ -16,9 +16,10 @@ from __future__ import annotations
 import numpy as np
 
 from svmreduce.core.jit import njit, take
-from svmreduce.core.vector import VECTOR, exp_negative
+from svmreduce.core.vector import VECTOR, exp_negative, kmod, phi
 
-LINEAR, POLY, RBF, SIGMOID = 0, 1, 2, 3  # the codes of svmreduce.kernels and of LIBSVM's -t
+LINEAR, POLY, RBF, SIGMOID, KMOD = 0, 1, 2, 3, 5  # the codes of svmreduce.kernels; up to 3 also LIBSVM's -t
+RADIAL = (RBF, KMOD)  # functions of the squared distance, 1 where it is 0
 DIFFERENCES, PRODUCT, SCATTER = 0, 1, 2
 LEFT = 64  # left rows in a tile
 
@@ -112,6 +113,13 @@ def _finish(code, gamma, coef0, degree, have_distances, left_norm, right_norm, A
                 e = exp_negative(-two * abs(u))
                 t = (one - e) / (one + e)
                 a[j] = t if u >= zero else -t
+        elif code == KMOD:
+            norm, phi_of_shape = np.float64(left_norm[i]), phi(coef0)
+            for j in range(b):
+                squared = np.float64(a[j])
+                if not have_distances:
+                    squared = max(0.0, norm + right_norm[j] - 2.0 * squared)
+                a[j] = kmod(gamma * squared, coef0, phi_of_shape)
 
 
 @njit()
@@ -231,7 +239,7 @@ def squared_norms(data, indptr):
 
 @njit()
 def diagonal(code, gamma, coef0, degree, norm):
-    if code == RBF:
+    if code in RADIAL:
         return np.ones(norm.size)
     out = norm.astype(np.float64)
     if code == POLY:

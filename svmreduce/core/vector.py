@@ -80,6 +80,23 @@ def _exp64(x):
     return p * _bits_as_float64((np.int64(np.int32(n)) + np.int64(1023)) << np.int64(52))
 
 
+@register_jitable(inline="always")
+def cos_of_turns(t):
+    """cos(2πt) in double: whole turns off, then a sine from -π/2 to π/2, the Taylor series to degree 19."""
+    x = (0.25 - abs(t - np.floor(t + 0.5))) * 6.283185307179586
+    s = x * x
+    p = -8.220635246624329e-18
+    p = p * s + 2.8114572543455206e-15
+    p = p * s - 7.647163731819816e-13
+    p = p * s + 1.6059043836821613e-10
+    p = p * s - 2.505210838544172e-08
+    p = p * s + 2.7557319223985893e-06
+    p = p * s - 1.984126984126984e-04
+    p = p * s + 8.333333333333333e-03
+    p = p * s - 0.16666666666666666
+    return (p * s + 1.0) * x
+
+
 def exp_negative(x):
     """exp(x) for x <= 0 in the precision of x; in compiled code only."""
     raise TypeError("exp_negative exists in compiled code only")
@@ -88,3 +105,20 @@ def exp_negative(x):
 @overload(exp_negative, inline="always")
 def _exp_overload(x):
     return (lambda x: _exp32(x)) if x == types.float32 else (lambda x: _exp64(x))
+
+
+@register_jitable
+def kmod(u, shape, phi_of_shape):
+    """(exp(shape/(1 + u)) − 1) / (exp(shape) − 1) for u, shape ≥ 0, in double.
+
+    With t = shape/(1 + u) it is exp(t − shape)·φ(t)/φ(shape)/(1 + u): no exponential is large, and shape = 0 is the
+    limit 1/(1 + u).
+    """
+    t = shape / (1.0 + u)
+    return _exp64(t - shape) * phi(t) / (phi_of_shape * (1.0 + u))
+
+
+@register_jitable
+def phi(t):
+    """(1 − exp(−t))/t for t ≥ 0; its series where the difference would cancel."""
+    return (1.0 - _exp64(-t)) / t if t > 1e-3 else 1.0 - t * (0.5 - t * (1.0 / 6.0 - t / 24.0))

@@ -76,7 +76,7 @@ class WorkingSet:
         self.rows.block(new, self.rows, self.members, self.K[first * self.stride :], self.stride, threads)
         _mirror(self.K, self.stride, first, n)
         # from the block itself: a diagonal rounded in another way would spoil the curvature k_ii + k_jj − 2k_ij
-        self.diagonal = self.K[np.arange(n) * (self.stride + 1)]
+        self.diagonal = np.append(self.diagonal, self.K[np.arange(first, n) * (self.stride + 1)])
         return new.size * n
 
     def keep(self, which: np.ndarray):

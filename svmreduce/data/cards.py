@@ -107,6 +107,7 @@ class Variant(Preparation):
 
     about: str
     papers: dict[str, str] = {}
+    stands_in: dict[str, str] = {}
 
 
 class Card(_Strict):
@@ -116,6 +117,7 @@ class Card(_Strict):
     title: str
     aliases: list[str] = []
     papers: dict[str, str] = {}  # paper key -> what the paper calls it
+    stands_in: dict[str, str] = {}  # the same for data of a paper that this only stands in for
     task: Literal["classification", "regression"] = "classification"
     format: Literal["libsvm", "table", "idx"] = "libsvm"
     reader: Reader = Reader()

@@ -15,7 +15,7 @@ from pathlib import Path
 from svmreduce.core.jit import cache_home
 from svmreduce.data.cards import Card, FileCard, SplitCard
 from svmreduce.data.files import Source
-from svmreduce.errors import InputError
+from svmreduce.errors import DataMissing, InputError
 
 SUFFIXES = ("", ".xz", ".gz", ".bz2")
 
@@ -94,10 +94,10 @@ def _download(card: Card, file: FileCard) -> Path:
     return Path(found)
 
 
-def _missing(card: Card, file: FileCard, reason: str) -> InputError:
+def _missing(card: Card, file: FileCard, reason: str) -> DataMissing:
     named = mirror()
     folder = f"{named} (SVMREDUCE_MIRROR)" if named else "a folder that SVMREDUCE_MIRROR names"
-    return InputError(
+    return DataMissing(
         f"{card.name}: no file {file.file} here, and {reason}: "
         f"put {file.file} (plain, .xz, .gz or .bz2) into {folder} or into {downloads()}"
     )

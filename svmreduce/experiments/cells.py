@@ -125,6 +125,7 @@ def collect(records: Iterable[dict]) -> dict[str, dict[str, Method]]:
 def _method(label: str, places: dict[Place, list[dict]], reductions: dict[str, SharedReduction]) -> Method:
     first = next(iter(places.values()))[0]
     varied = first["point"] or {}
+    varied = {*varied, "random_state", "threads"}  # of the run, not of the method
     fixed = {name: value for name, value in (first["solver_params"] or {}).items() if name not in varied}
     return Method(
         label=label,
@@ -164,7 +165,8 @@ def _shared_reductions(records: Iterable[dict]) -> dict[str, SharedReduction]:
     ids, seconds = {}, defaultdict(list)
     for record in records:
         settings = _frozen(record["reducer_params"] or {}), _frozen(record["point"] or {})
-        identity = record["dataset"], record["fold"], record["seed"], record["reducer"], *settings
+        place = record["dataset"], record["fold"], record["seed"]
+        identity = *place, record["reducer"], record.get("size_of"), *settings
         ids[record["id"]] = identity
         if record["status"] in USABLE:
             seconds[identity].append(_fact(record, "seconds", "reduce"))

@@ -27,7 +27,7 @@ def _number(value: Any) -> Any:
         return float(found[1]) ** int(found[2])
     if isinstance(value, str) and re.fullmatch(r"-?\d+(\.\d*)?[eE]-?\d+", value):  # YAML reads 1e-3 as text
         return float(value)
-    return [_number(entry) for entry in value] if isinstance(value, list) else value
+    return [_number(entry) for entry in value] if isinstance(value, list) else _numbers(value)
 
 
 def _numbers(value: Any) -> Any:
@@ -43,6 +43,22 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
+class SplitConfig(_Strict):
+    """Where test rows come from: with the data, ``folds``, or a ``holdout`` share."""
+
+    folds: int | None = Field(None, ge=2)
+    shuffle: bool = True  # false cuts folds in file order
+    holdout: float | None = Field(None, gt=0, lt=1)
+
+    @model_validator(mode="after")
+    def _one_way(self):
+        if self.folds and self.holdout:
+            raise ValueError("'folds' and 'holdout' exclude each other")
+        if not (self.shuffle or self.folds):
+            raise ValueError("'shuffle: false' belongs to 'folds'")
+        return self
+
+
 class DatasetConfig(_Strict):
     """One data set: a name of the catalogue, a generator, or a file of one's own."""
 
@@ -54,6 +70,7 @@ class DatasetConfig(_Strict):
     test_rows: int | None = Field(None, ge=1)
     params: dict[str, Any] = {}  # of the generator
     label: str | int | None = None  # column of a table
+    split: SplitConfig | None = None  # where it differs from the experiment's
     as_: str | None = Field(None, alias="as")  # what tables call it
 
     @model_validator(mode="after")
@@ -75,20 +92,6 @@ class DatasetConfig(_Strict):
         if self.file:
             return Path(self.file).name
         return f"{self.generator}:{self.rows}" if self.generator else self.name
-
-
-class SplitConfig(_Strict):
-    """Where test rows come from: with the data, ``folds``, or a ``holdout`` share."""
-
-    folds: int | None = Field(None, ge=2)
-    shuffle: bool = True  # false cuts folds in file order
-    holdout: float | None = Field(None, gt=0, lt=1)
-
-    @model_validator(mode="after")
-    def _one_way(self):
-        if self.folds and self.holdout:
-            raise ValueError("'folds' and 'holdout' exclude each other")
-        return self
 
 
 class MethodPart(BaseModel):
@@ -136,6 +139,7 @@ class Config(_Strict):
     grid: Grid = {}
     baseline: str | None = None
     control: bool = True  # beside each reduction, a random sample of equal size
+    fits: bool = True  # false makes the reductions only
     seeds: list[Annotated[int, Field(ge=0, lt=2**32)]] = Field([0], min_length=1)
     repeats: int = Field(1, ge=1)
     threads: int = Field(1, ge=1)
@@ -165,6 +169,8 @@ def load(path: str | os.PathLike, *, scale: str | None = None, settings: dict[st
         raise nearest_name_error("scale", str(scale), SCALES)
     content = _merged(content, scales.get(scale) or {}) | {"scale": scale}
     for key, value in (settings or {}).items():
+        if key == "scale":
+            raise InputError("--set scale=… would only rename the run; use --scale")
         _set(content, key, value)
     try:
         config = Config.model_validate(content)
@@ -174,6 +180,19 @@ def load(path: str | os.PathLike, *, scale: str | None = None, settings: dict[st
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     return config
+
+
+class _OneValuePerKey(yaml.SafeLoader):
+    """YAML lets the last of two equal keys win; in an experiment that is a mistake."""
+
+    def construct_mapping(self, node, deep=False):
+        seen = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                line = key.start_mark.line + 1
+                raise yaml.YAMLError(f"line {line}: the key {key.value!r} stands twice in one mapping")
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
 
 
 def _find(path: Path) -> Path:
@@ -188,7 +207,7 @@ def _read(path: Path, seen: tuple[Path, ...]) -> dict:
     if path.resolve() in seen:
         raise InputError(f"{path}: extends: goes round in a circle")
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = yaml.load(path.read_text(encoding="utf-8"), _OneValuePerKey)
     except yaml.YAMLError as error:
         raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
     except UnicodeDecodeError:
@@ -227,7 +246,10 @@ def _check_scales(path: Path, scales: Any) -> None:
 def _set(content: dict, dotted: str, value: Any) -> None:
     *parents, last = dotted.split(".")
     for parent in parents:
-        content[parent] = content = dict(content.get(parent) or {})
+        below = content.get(parent) or {}
+        if not isinstance(below, dict):
+            raise InputError(f"--set {dotted}: {parent} is no mapping; set it as a whole: {parent}=[…]")
+        content[parent] = content = dict(below)
     content[last] = value
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from svmreduce.errors import InputError
 from svmreduce.experiments.limits import Worker
 
-ENGINES = ("local", "dask")
+WORKER_PATIENCE = 30  # seconds that a cluster has to show its first worker
 
 
 class LocalEngine:
@@ -65,9 +65,27 @@ class DaskEngine:
             raise InputError(f"no dask scheduler answers at {scheduler}: {error}") from None
         self._executor: Executor = self._client.get_executor(pure=False, retries=2)
 
+        self._wait_for_workers(scheduler)
+
+    def _wait_for_workers(self, scheduler) -> None:
+        try:
+            self._client.wait_for_workers(1, timeout=WORKER_PATIENCE)
+        except TimeoutError:
+            self.close()
+            raise InputError(
+                f"the dask cluster at {scheduler} has no workers after {WORKER_PATIENCE} s: start some "
+                "(dask worker ADDRESS) and run the same command again"
+            ) from None
+
     @property
     def slots(self) -> int:
-        return max(1, len(self._client.scheduler_info(n_workers=-1)["workers"]))
+        """How many workers there are now; the cluster may grow and shrink during a run."""
+        try:
+            return max(1, len(self._client.scheduler_info(n_workers=-1)["workers"]))
+        except (KeyError, OSError, TimeoutError) as error:
+            raise InputError(
+                f"the dask scheduler was lost ({type(error).__name__}): start it again; the same command goes on"
+            ) from None
 
     def submit(self, message: dict, seconds: float, memory_mb: float | None) -> Future:
         return self._executor.submit(_call_in_cluster, self._threads, message, seconds, memory_mb)
@@ -79,14 +97,15 @@ class DaskEngine:
             self._cluster.close()
 
 
-_cluster_worker: dict[str, Worker] = {}
+_cluster_workers: dict[int, Worker] = {}  # by thread count, which is fixed when a worker starts
 _one_at_a_time = threading.Lock()  # timings of two fits in one worker would disturb each other
 
 
 def _call_in_cluster(threads: int, message: dict, seconds: float, memory_mb: float | None) -> dict:
     with _one_at_a_time:
-        worker = _cluster_worker.setdefault("worker", Worker(threads))
-        return worker.call(message, seconds, memory_mb)
+        for other in set(_cluster_workers) - {threads}:
+            _cluster_workers.pop(other).close()
+        return _cluster_workers.setdefault(threads, Worker(threads)).call(message, seconds, memory_mb)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import selectors
+import signal
 import subprocess
 import sys
 import tempfile
@@ -33,7 +34,11 @@ class Worker:
 
     def call(self, message: dict, seconds: float, memory_mb: float | None) -> dict:
         """The worker's answer, or what became of it: status and reason always, the log's tail if not ok."""
-        if self.process is None or self.process.poll() is not None:
+        fresh = self.process is None or self.process.poll() is not None
+        if not fresh and memory_mb is not None and _resident_mb(self.process.pid) > memory_mb / 2:
+            self._end()  # what earlier tasks left in memory must not count against this one
+            fresh = True
+        if fresh:
             self._start()
         self._log_from = os.fstat(self._log.fileno()).st_size
         try:
@@ -64,7 +69,6 @@ class Worker:
 
     def _wait(self, seconds: float, memory_mb: float | None) -> dict:
         deadline, limit = time.monotonic() + PREPARATION_SECONDS, PREPARATION_SECONDS
-        watched = psutil.Process(self.process.pid)
         with selectors.DefaultSelector() as selector:
             selector.register(self.process.stdout, selectors.EVENT_READ)
             while True:
@@ -79,7 +83,7 @@ class Worker:
                 if time.monotonic() > deadline:
                     self._end()
                     return {"status": "timeout", "reason": f"ended after its limit of {limit:g} s"}
-                if memory_mb is not None and _resident_mb(watched) > memory_mb:
+                if memory_mb is not None and _resident_mb(self.process.pid) > memory_mb:
                     self._end()
                     return {"status": "memory", "reason": f"ended when it took more than {memory_mb:g} MB"}
 
@@ -95,14 +99,20 @@ class Worker:
 
     def _died(self) -> dict:
         code = self.process.wait()
+        self._kill_group()
         self._close_pipes()
         how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
         return {"status": "crash", "reason": f"the worker process ended by itself ({how})"}
 
     def _end(self) -> None:
-        self.process.kill()
+        self._kill_group()
         self.process.wait()
         self._close_pipes()
+
+    def _kill_group(self) -> None:
+        """The worker and whatever it has started: it is the leader of a session of its own."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
 
     def _close_pipes(self) -> None:
         with suppress(BrokenPipeError):
@@ -110,12 +120,16 @@ class Worker:
         self.process.stdout.close()
 
     def _log_tail(self) -> str:
-        self._log.seek(self._log_from)
+        end = os.fstat(self._log.fileno()).st_size
+        self._log.seek(max(self._log_from, end - 4 * LOG_TAIL))
         return self._log.read().decode("utf-8", "replace")[-LOG_TAIL:]
 
 
-def _resident_mb(process: psutil.Process) -> float:
-    try:
-        return process.memory_info().rss / 2**20
-    except psutil.Error:
-        return 0.0
+def _resident_mb(pid: int) -> float:
+    """Of a process and its children."""
+    total = 0
+    with suppress(psutil.Error):
+        process = psutil.Process(pid)
+        for member in (process, *process.children(recursive=True)):
+            total += member.memory_info().rss
+    return total / 2**20

@@ -66,7 +66,7 @@ def best_point_speedup(own: Method, other: Method | None, splits: frozenset) -> 
     """
     sums = []
     for method in (other, own):
-        point, scores = _best_point(method) if method else (None, [])
+        point, scores = best_point(method) if method else (None, [])
         vectors = [method.done[Place(point, split)].vectors for split in splits] if len(scores) == len(splits) else []
         sums.append(math.fsum(vectors) if vectors and None not in vectors else None)
     return (sums[0] / sums[1], len(splits)) if sums[0] and sums[1] else NOTHING
@@ -88,7 +88,7 @@ def best_score(own: Method, fact: str) -> Figure:
     """The fold mean at the best grid point, among the points with the most folds."""
     if own.task != ("regression" if fact == "mse" else "classification"):
         return NOTHING
-    return _mean(_best_point(own)[1])
+    return _mean(best_point(own)[1])
 
 
 def accuracy_deviation(own: Method) -> Figure:
@@ -276,7 +276,7 @@ def _scores_by_point(method: Method, fact: str) -> dict[Point, list[float]]:
     return scores
 
 
-def _best_point(method: Method) -> tuple[Point | None, list[float]]:
+def best_point(method: Method) -> tuple[Point | None, list[float]]:
     """The best grid point and its scores, among the points with the most folds.
 
     Ties go to the smallest parameters: the order of the records is shuffled and would make the choice a matter of luck.

@@ -7,17 +7,21 @@ so all C of a grid share one. Nothing here loads data; files of one's own are on
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import random
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from svmreduce.data import catalog, synthetic
 from svmreduce.data.fetching import content_hash
+from svmreduce.data.prepare import make_scaler
 from svmreduce.errors import InputError
 from svmreduce.experiments.config import Config, MethodPart, SolverConfig
+from svmreduce.kernels import parse_kernel
 from svmreduce.reducers import REDUCERS
 from svmreduce.registry import build_method, nearest_name_error, parameters_of
 from svmreduce.solvers import SOLVERS
@@ -46,6 +50,7 @@ class Task:
     threads: int
     reduction: str | None = None  # id of the reduction that a fit trains on
     size_of: str | None = None  # control: id of the reduction whose size this random sample has
+    own_code: str = ""  # hash of methods that are not part of the package
     id: str = field(default="", compare=False)
 
     def __post_init__(self):
@@ -74,15 +79,21 @@ class Method:
 def expand(config: Config) -> list[Task]:
     """Every task in the order in which it should run: the methods of one block stand together, shuffled.
 
+    Two methods that compute the same have tasks of the same id, which run once.
+
     A block is one data set, fold, seed, repeat and grid point; machine noise then hits its methods alike.
     """
     methods = methods_of(config)
-    tasks: dict[str, Task] = {}
+    _tell_apart("data sets", [dataset.title for dataset in config.datasets])
+    if config.scaling is not None:
+        make_scaler(config.scaling)
+    tasks: dict[tuple, Task] = {}
     for dataset in config.datasets:
         _check_dataset(dataset, methods)
-        source = _plain(dataset) | _contents(dataset)
-        for seed, fold, repeat in product(config.seeds, range(config.split.folds or 1), range(config.repeats)):
-            here = {"dataset": source, "title": dataset.title, "split": _plain(config.split), "seed": seed,
+        source = _plain(dataset, but={"split", "as_"}) | _contents(dataset)
+        split = dataset.split or config.split
+        for seed, fold, repeat in product(config.seeds, range(split.folds or 1), range(config.repeats)):
+            here = {"dataset": source, "title": dataset.title, "split": _plain(split), "seed": seed,
                     "scaling": config.scaling, "fold": fold, "threads": config.threads}  # fmt: skip
             for number, point in enumerate(points_of(config)):
                 order = list(methods)
@@ -90,7 +101,8 @@ def expand(config: Config) -> list[Task]:
                 order.sort(key=lambda method: method.control_of is not None)  # needs the size of the other
                 for method in order:
                     for task in _tasks_of(method, methods, point, here, repeat):
-                        tasks.setdefault(task.id, task)
+                        if config.fits or task.kind == "reduction":
+                            tasks.setdefault((task.id, task.method, str(task.point), task.repeat), task)
     return list(tasks.values())
 
 
@@ -102,19 +114,31 @@ def methods_of(config: Config) -> list[Method]:
         for reducer in reducers:
             methods += _variants(entry, None if reducer.name == "none" else reducer, config)
     labels = [method.label for method in methods]
-    for label in labels:
-        if labels.count(label) > 1:
-            raise InputError(f"two methods are called {label!r}: tell them apart by 'as'")
+    _tell_apart("methods", labels)
     if config.baseline is not None and config.baseline not in labels:
         raise nearest_name_error("baseline", config.baseline, labels)
-    for key in config.grid:
+    for key, values in config.grid.items():
+        if not values:
+            raise InputError(f"grid.{key}: an empty list leaves nothing to run")
+        if key in ("threads", "random_state"):
+            raise InputError(f"grid.{key}: set {'threads' if key == 'threads' else 'seeds'} of the experiment instead")
         if not any(key in parameters_of(SOLVERS.get(method.solver)) for method in methods):
             known = {name for method in methods for name in parameters_of(SOLVERS.get(method.solver))}
             raise nearest_name_error("parameter in grid", key, known)
     for method in methods:  # so that a wrong value is told now
         for point in points_of(config):
             _build(method, point, config.threads)
-    return methods + ([_control(method) for method in methods if _wants_control(method)] if config.control else [])
+    if not (config.fits or any(method.reducer for method in methods)):
+        raise InputError("fits: false makes reductions only, and there is no reducer")
+    return methods + (
+        [_control(method) for method in methods if _wants_control(method)] if config.control and config.fits else []
+    )
+
+
+def _tell_apart(what: str, labels: list[str]) -> None:
+    for label in labels:
+        if labels.count(label) > 1:
+            raise InputError(f"two {what} are called {label!r}: tell them apart by 'as'")
 
 
 def points_of(config: Config) -> list[dict]:
@@ -146,6 +170,9 @@ def _variants(entry: SolverConfig, reducer: MethodPart | None, config: Config) -
 
 
 def _each(params: dict[str, Any]) -> list[dict]:
+    for key, value in params.items():
+        if value == []:
+            raise InputError(f"{key}: an empty list leaves nothing to run")
     lists = [value if isinstance(value, list) else [value] for value in params.values()]
     return [dict(zip(params, values, strict=True)) for values in product(*lists)]
 
@@ -183,8 +210,8 @@ def _build(method: Method, point: dict, threads: int) -> None:
     solver_class = SOLVERS.get(method.solver)
     build_method(method.solver, solver_class, for_solver)
     kernel = for_solver.get("kernel")
-    if kernel is not None and kernel not in solver_class.kernels:
-        raise nearest_name_error(f"kernel of {method.solver}", kernel, solver_class.kernels)
+    if kernel is not None:
+        parse_kernel(kernel, solver_class.kernels, whose=method.solver, mixes=solver_class.mixes_kernels)
     if method.reducer is not None:
         build_method(method.reducer, REDUCERS.get(method.reducer), for_reducer)
 
@@ -193,10 +220,11 @@ def _tasks_of(method: Method, methods: list[Method], point: dict, here: dict, re
     """The fit of a method at a point, after the reductions it needs."""
     for_solver, for_reducer = _parameters(method, point, here["threads"], here["seed"])
     common = here | {"solver": method.solver, "solver_params": for_solver, "method": method.label,
-                     "reducer": method.reducer, "reducer_params": for_reducer}  # fmt: skip
+                     "reducer": method.reducer, "reducer_params": for_reducer,
+                     "own_code": _own_code(method.solver, method.reducer)}  # fmt: skip
     reduction = None
     if method.reducer is not None:
-        its_point = {key: value for key, value in point.items() if key in for_reducer}
+        its_point = {key: for_reducer[key] for key in point if key in for_reducer}
         size_of = None
         if method.control_of is not None:  # one sample for each reduction that it is the control of
             original = next(other for other in methods if other.label == method.control_of)
@@ -206,6 +234,14 @@ def _tasks_of(method: Method, methods: list[Method], point: dict, here: dict, re
         yield reduction
     own_point = {key: value for key, value in point.items() if key in for_solver and key not in method.solver_params}
     yield Task("fit", point=own_point, repeat=repeat, reduction=reduction and reduction.id, **common)
+
+
+@cache
+def _own_code(*names: str | None) -> str:
+    """Methods given as module:Class are not part of the code version; their files are."""
+    pairs = zip((SOLVERS, REDUCERS), names, strict=True)
+    files = [inspect.getfile(registry.get(name)) for registry, name in pairs if name and ":" in name]
+    return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()[:16] if files else ""
 
 
 def _check_dataset(dataset, methods: list[Method]) -> None:
@@ -223,7 +259,10 @@ def _check_dataset(dataset, methods: list[Method]) -> None:
 
 
 def _contents(dataset) -> dict:
-    """A file that changes is other data under the same name."""
+    """A file or a card that changes is other data under the same name."""
+    if dataset.name:
+        card = catalog.load_card(dataset.name).model_dump_json()
+        return {"card": hashlib.sha256(card.encode()).hexdigest()[:16]}
     paths = [path for path in (dataset.file, dataset.test) if path]
     for path in paths:
         if not Path(path).is_file():
@@ -231,5 +270,5 @@ def _contents(dataset) -> dict:
     return {"sha256": [content_hash(Path(path)) for path in paths]} if paths else {}
 
 
-def _plain(part) -> dict:
-    return part.model_dump(exclude_defaults=True, by_alias=True)
+def _plain(part, but: set[str] | None = None) -> dict:
+    return part.model_dump(exclude_defaults=True, exclude=but)

@@ -7,6 +7,8 @@ and machine agree.
 from __future__ import annotations
 
 import base64
+import zipfile
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, wait
 from dataclasses import asdict, dataclass, field
@@ -19,6 +21,7 @@ from svmreduce.experiments.plan import Task
 from svmreduce.experiments.store import Records, Store
 
 FINISHED = ("ok", "not_converged")  # has times and scores
+FAILED = ("timeout", "memory", "crash", "error")  # a skipped row has its reason elsewhere: no data, no reduction
 _EMPTY = {"seconds": {}, "cpu_seconds": {}, "sizes": {}, "counters": {}, "scores": {}, "memory_mb": None, "log": ""}
 
 
@@ -32,7 +35,15 @@ class Agenda:
 
     @property
     def todo(self) -> list[Task]:
-        return [task for task in self.tasks if task.id not in self.known]
+        """What is to run, each id once."""
+        return list({task.id: task for task in reversed(self.tasks) if task.id not in self.known}.values())[::-1]
+
+    def as_dict(self) -> dict:
+        """What the run consists of, and under which names; see ``store``."""
+        names = ("id", "kind", "method", "point", "fold", "seed", "repeat", "reduction", "size_of")
+        tasks = [{"dataset": task.title} | {name: getattr(task, name) for name in names} for task in self.tasks]
+        config = self.config
+        return {"experiment": config.name, "scale": config.scale, "baseline": config.baseline, "tasks": tasks}
 
 
 def agenda(
@@ -61,7 +72,7 @@ def agenda(
             continue
         if rerun == "failed" and record["status"] not in FINISHED:
             continue
-        if task.kind == "reduction" and record["status"] == "ok" and not _kept_file(folder, task.id).is_file():
+        if task.kind == "reduction" and record["status"] == "ok" and not _is_whole(_kept_file(folder, task.id)):
             continue
         plan.known[task.id] = record
     if rerun == "failed":  # a fit that was skipped for want of its reduction, and the control of a failed one
@@ -74,7 +85,7 @@ def agenda(
 
 def _same_circumstances(record: dict, here: dict, engine: str) -> bool:
     there = record["environment"]
-    same = all(there.get(key) == here[key] for key in ("code", "versions"))
+    same = all(there.get(key) == here[key] for key in ("code", "python", "versions"))
     return same and record["engine"] == engine and (engine == "dask" or there.get("host") == here["host"])
 
 
@@ -84,16 +95,14 @@ def execute(plan: Agenda, store: Store, engine, tell: Callable[[dict], None] = l
     Returns the records of the whole plan, known ones included.
     """
     done = dict(plan.known)
-    waiting, running = plan.todo, {}
+    waiting, running = deque(plan.todo), {}
     stamp = _now()
     limits = plan.config.limits.seconds, plan.config.limits.memory_mb
 
     def finish(task: Task, answer: dict, started: str) -> None:
         packed = answer.pop("kept", None)
         if packed is not None:
-            path = _kept_file(store.folder, task.id)
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(base64.b64decode(packed))
+            _keep(_kept_file(store.folder, task.id), base64.b64decode(packed))
         record = _record(plan.config, task, answer, engine.name, started, stamp)
         store.append(record)
         done[task.id] = record
@@ -101,17 +110,18 @@ def execute(plan: Agenda, store: Store, engine, tell: Callable[[dict], None] = l
 
     try:
         while waiting or running:
-            later = []
-            for task in waiting:
+            later, slots = deque(), engine.slots
+            while waiting and len(running) < slots:
+                task = waiting.popleft()
                 blocked = _failed_need(task, done)
                 if blocked:
                     finish(task, {"status": "skipped", "reason": blocked}, _now())
-                elif len(running) < engine.slots and _is_ready(task, done):
+                elif _is_ready(task, done):
                     future = engine.submit(_message(task, done, store.folder), *limits)
                     running[future] = task, _now()
                 else:
                     later.append(task)
-            waiting = later
+            waiting.extendleft(reversed(later))
             if running:
                 for future in wait(running, timeout=5, return_when=FIRST_COMPLETED).done:
                     task, started = running.pop(future)
@@ -154,6 +164,22 @@ def _message(task: Task, done: dict, folder: Path) -> dict:
     return message
 
 
+def _keep(path: Path, content: bytes) -> None:
+    """The kept rows of a reduction, whole or not at all."""
+    path.parent.mkdir(exist_ok=True)
+    new = path.with_suffix(".new")
+    new.write_bytes(content)
+    new.replace(path)
+
+
+def _is_whole(path: Path) -> bool:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.testzip() is None
+    except (OSError, zipfile.BadZipFile):
+        return False
+
+
 def _kept_file(folder: Path, reduction: str) -> Path:
     return Path(folder) / "reductions" / f"{reduction}.npz"
 
@@ -161,7 +187,7 @@ def _kept_file(folder: Path, reduction: str) -> Path:
 def _record(config: Config, task: Task, answer: dict, engine: str, started: str, stamp: str) -> dict:
     about = asdict(task)
     here = environment.describe()
-    env = answer.pop("environment", None) or {key: here[key] for key in ("code", "versions", "host", "cpu")}
+    env = answer.pop("environment", None) or {key: here[key] for key in ("code", "python", "versions", "host", "cpu")}
     threads = answer.pop("threads", None) or task.threads
     data_sha256 = answer.pop("data_sha256", None)
     return {

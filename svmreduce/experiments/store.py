@@ -1,6 +1,8 @@
 """The records of a run: one JSON object per line, appended and never rewritten.
 
-A run folder holds ``records.jsonl``, ``config.yaml`` and ``lock``. One writer at a time appends to the
+A run folder holds ``records.jsonl``, ``plan.json``, ``config.yaml`` and ``lock``. The plan says which records belong
+to the experiment as it is now, and under which names; records of other settings stay in the file and are counted,
+never mixed in. One writer at a time appends to the
 records and has each line on the disk before it goes on, so a kill at any moment costs the fits in flight and
 nothing else. Readers take no lock and write nothing; a line that was cut off is counted and passed over.
 """
@@ -22,6 +24,7 @@ from svmreduce.strict_json import dumps
 RECORDS = "records.jsonl"
 CONFIG = "config.yaml"
 LOCK = "lock"
+PLAN = "plan.json"
 _NAMES = ("id", "kind", "status", "dataset", "method")  # text that says what a record is of
 _FACTS = ("task", "fold", "seed", "repeat", "baseline", "solver", "reducer", "solver_params", "reducer_params", "point")
 _FACTS += ("reduction", "seconds", "sizes", "counters", "scores")  # in every record, if only as null
@@ -42,6 +45,8 @@ class Records:
     records: list[dict]
     unreadable: int  # lines that are no record, most often one cut off by a kill
     path: Path  # the file they were read from
+    other: int = 0  # records of settings that the plan does not have
+    missing: int = 0  # planned and not there yet
 
     @cached_property
     def config(self) -> dict | None:
@@ -60,9 +65,18 @@ class Records:
             raise InputError(f"{path}: is no config; restore or remove it")
         return config
 
+    @cached_property
+    def config_text(self) -> str:
+        """The same as text, the command that made the run as a remark on its first line; empty if it is not there."""
+        path = self.path.with_name(CONFIG)
+        return path.read_text(encoding="utf-8") if self.config is not None else ""
 
-def read(path: str | os.PathLike) -> Records:
-    """The records of a run folder or of a .jsonl file; it is an error to find none."""
+
+def read(path: str | os.PathLike, *, planned_only: bool = True) -> Records:
+    """The records of a run folder or of a .jsonl file; it is an error to find none.
+
+    Of a folder these are the records that its plan has, with the plan's names for data sets and methods.
+    """
     path = Path(path)
     file = path / RECORDS if path.is_dir() else path
     if not file.exists():
@@ -77,11 +91,27 @@ def read(path: str | os.PathLike) -> Records:
         if record is None:
             unreadable += 1
         else:
-            latest[record["id"]] = record  # a dict keeps the place of the first
+            latest.pop(record["id"], None)  # the newest stands last
+            latest[record["id"]] = record
     if not latest:
         what = f"no record among its {unreadable} lines" if unreadable else "is empty"
         raise NothingRecorded(f"{file}: {what}; run the experiment again (svmreduce run CONFIG)")
-    return Records(list(latest.values()), unreadable, file)
+    plan = _plan_beside(file) if path.is_dir() and planned_only else None
+    if plan is None:
+        return Records(list(latest.values()), unreadable, file)
+    common = {key: plan.get(key) for key in ("experiment", "scale", "baseline")}
+    found = [latest[entry["id"]] | entry | common for entry in plan["tasks"] if entry["id"] in latest]
+    other = len(latest.keys() - {entry["id"] for entry in plan["tasks"]})
+    return Records(found, unreadable, file, other, len(plan["tasks"]) - len(found))
+
+
+def _plan_beside(file: Path) -> dict | None:
+    try:
+        return json.loads(file.with_name(PLAN).read_bytes())
+    except FileNotFoundError:
+        return None
+    except ValueError:
+        raise InputError(f"{file.with_name(PLAN)}: is damaged; run the experiment again, which writes it") from None
 
 
 _DECODER = json.JSONDecoder(parse_constant=lambda name: None)  # NaN of another program's hand
@@ -120,6 +150,18 @@ class Store:
         except OSError:
             os.close(self._lock)
             raise
+
+    def write_plan(self, plan: dict) -> None:
+        """What the experiment consists of from now on."""
+        self._write_whole(PLAN, dumps(plan))
+
+    def write_config(self, text: str) -> None:
+        self._write_whole(CONFIG, text)
+
+    def _write_whole(self, name: str, text: str) -> None:
+        new = self.folder / f"{name}.new"
+        new.write_text(text, encoding="utf-8")
+        os.replace(new, self.folder / name)
 
     def append(self, record: dict) -> None:
         """Add one record; when this returns, it is on the disk."""

@@ -21,7 +21,7 @@ import numpy as np
 import psutil
 from sklearn.metrics import roc_auc_score
 
-from svmreduce.errors import InputError
+from svmreduce.errors import DataMissing, InputError
 from svmreduce.experiments import environment
 from svmreduce.experiments.rows import training_and_test
 from svmreduce.kernels import resolve_gamma
@@ -59,12 +59,15 @@ def run_task(task: dict, kept: str | None = None, rows: int | None = None, on_st
     clock = Clock()
     with clock.stage("load"):
         split = training_and_test(*(task[key] for key in ("dataset", "split", "scaling", "fold", "seed")))
-    solver_class = SOLVERS.get(task["solver"])
-    if split.train.task not in solver_class.tasks:
-        return {"status": "skipped", "reason": f"{task['solver']} cannot do {split.train.task}"}
+    # a reduction may be shared by solvers of different tasks
+    registry, name = (REDUCERS, task["reducer"]) if task["kind"] == "reduction" else (SOLVERS, task["solver"])
+    method = registry.get(name)
+    if split.train.task not in method.tasks:
+        return {"status": "skipped", "reason": f"{name} cannot do {split.train.task}"}
+    if split.test.task != split.train.task:
+        raise InputError(f"the training labels are for {split.train.task}, the test labels for {split.test.task}")
     facts = {"task": split.train.task, "data_sha256": split.train.sha256}
-    for method in filter(None, (solver_class, task["reducer"] and REDUCERS.get(task["reducer"]))):
-        method.warm_up()
+    method.warm_up()
     before = _peak_memory(reset=True)
     on_start()
     if task["kind"] == "reduction":
@@ -74,6 +77,8 @@ def run_task(task: dict, kept: str | None = None, rows: int | None = None, on_st
     facts["memory_mb"] = max(0.0, _peak_memory() - before)
     facts["seconds"] = clock.wall | {"total": sum(clock.wall.values())} | facts.pop("own_seconds", {})
     facts["cpu_seconds"] = {name: seconds for name, seconds in clock.cpu.items() if name != "load"}
+    if "convert" in facts["seconds"]:
+        facts["cpu_seconds"]["fit"] = facts["cpu_seconds"].pop("solve")  # convert, reduce and solve together
     return {"status": "ok", "reason": ""} | facts
 
 
@@ -82,7 +87,8 @@ def _in_one_space(task: dict, X) -> tuple[dict, dict]:
     both = []
     for params in (task["solver_params"], task["reducer_params"]):
         gamma = params.get("gamma")
-        both.append(params | {"gamma": resolve_gamma(gamma, X)} if isinstance(gamma, str) else params)
+        kernel = params.get("kernel", "rbf")  # the default of every method that has one
+        both.append(params | {"gamma": resolve_gamma(gamma, X, kernel)} if isinstance(gamma, str) else params)
     return both[0], both[1]
 
 
@@ -134,11 +140,14 @@ def _fit(task, split, packed, clock) -> dict:
 
 def _scores(solver, test, predicted) -> dict:
     if test.task == "regression":
+        if not np.isfinite(predicted).all():
+            raise ArithmeticError(f"{int((~np.isfinite(predicted)).sum())} predictions are not finite")
         return {"mse": float(np.mean((predicted - test.y) ** 2)), "mae": float(np.mean(np.abs(predicted - test.y)))}
     errors = int(np.sum(predicted != test.y))
     auc = None
-    if len(np.unique(test.y)) == 2 and len(solver.classes_) == 2:
-        auc = float(roc_auc_score(test.y, solver.decision_function(test.X)))
+    if len(solver.classes_) == 2 and np.array_equal(np.unique(test.y), solver.classes_):
+        values = solver.decision_function(test.X)
+        auc = float(roc_auc_score(test.y, values)) if np.isfinite(values).all() else None
     return {"accuracy": 1 - errors / test.n_rows, "errors": errors, "auc": auc}
 
 
@@ -170,6 +179,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever a method prints belongs in the log
     _end_with_parent()
+    home = os.getcwd()
 
     def answer(content: dict) -> None:
         answers.write(json.dumps(content, default=_number) + "\n")
@@ -177,10 +187,12 @@ def main() -> None:
 
     for line in sys.stdin:
         message = json.loads(line)
+        os.chdir(home)  # in case a method went elsewhere
         try:
             facts = run_task(**message, on_start=lambda: answer({"event": "started"}))
+            json.dumps(facts, default=_number)
         except InputError as error:
-            facts = {"status": "error", "reason": str(error)}
+            facts = {"status": "skipped" if isinstance(error, DataMissing) else "error", "reason": str(error)}
         except MemoryError as error:
             facts = {"status": "memory", "reason": f"out of memory: {error}"}
         except Exception as error:

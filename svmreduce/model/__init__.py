@@ -1,4 +1,4 @@
-"""Trained models, as LIBSVM and LIBLINEAR keep them: text files both ways, never pickles."""
+"""Trained models, as LIBSVM and LIBLINEAR keep them where they can: text files both ways, never pickles."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from pathlib import Path
 
 from svmreduce.data.files import open_maybe_compressed
 from svmreduce.errors import InputError
+from svmreduce.model.fourier import FourierMap, FourierModel
 from svmreduce.model.kernel import KernelModel, votes
 from svmreduce.model.linear import LinearModel
 
-__all__ = ["KernelModel", "LinearModel", "load_model", "votes"]
+__all__ = ["FourierMap", "FourierModel", "KernelModel", "LinearModel", "load_model", "votes"]
 
 
-def load_model(path) -> KernelModel | LinearModel:
-    """A model from a file of LIBSVM or LIBLINEAR; the first word tells which."""
+def load_model(path) -> KernelModel | LinearModel | FourierModel:
+    """A model from a file of LIBSVM, of LIBLINEAR or of random features; the first word tells which."""
     path = Path(path)
     if path.is_dir():
         raise InputError(f"{path}: is a folder; name the model file in it")
@@ -21,8 +22,10 @@ def load_model(path) -> KernelModel | LinearModel:
         raise InputError(f"{path}: no such model file; train one with: svmreduce train DATA {path}")
     with open_maybe_compressed(path) as file:
         words = file.read(200).split()
-    if words[:1] == [b"solver_type"]:
-        return LinearModel.load(path)
-    if words[:1] == [b"svm_type"]:
-        return KernelModel.load(path)
-    raise InputError(f"{path}:1: not a model file: it must begin with svm_type (LIBSVM) or solver_type (LIBLINEAR)")
+    kinds = {b"svm_type": KernelModel, b"solver_type": LinearModel, b"feature_type": FourierModel}
+    if not words or words[0] not in kinds:
+        raise InputError(
+            f"{path}:1: not a model file: it must begin with svm_type (LIBSVM), solver_type (LIBLINEAR) "
+            "or feature_type (random features)"
+        )
+    return kinds[words[0]].load(path)

@@ -10,15 +10,14 @@ from scipy import sparse
 
 from svmreduce.core import kernels as core_kernels
 from svmreduce.data.formats import DENSE_FROM
-from svmreduce.errors import InputError
-from svmreduce.kernels import KERNEL_CODES, KernelSpec
+from svmreduce.kernels import KernelMixture, KernelSpec
+from svmreduce.model.kernel_lines import kernel_header, kernel_line, read_kernel
 from svmreduce.model.rows import format_rows, parse_rows
 from svmreduce.model.text import check_finite, features_line, header_labels, read_model_text, write_text
 from svmreduce.types import Matrix
 
 CLASSIFIERS = ("c_svc", "nu_svc")
 SVM_TYPES = (*CLASSIFIERS, "one_class", "epsilon_svr", "nu_svr")
-_FILE_KERNELS = {name: "polynomial" if name == "poly" else name for name in KERNEL_CODES}
 _PROBE = 128  # rows on which the error of float32 is measured
 _IGNORED = {"probA", "probB", "prob_density_marks"}
 _HEADER = {
@@ -38,7 +37,7 @@ class KernelModel:
 
     Parameters
     ----------
-    kernel : KernelSpec
+    kernel : KernelSpec or KernelMixture
     vectors : array or CSR matrix of shape (n_sv, n_features)
     coef : array of shape (k-1, n_sv); (1, n_sv) for regression and one-class
     intercepts : array, one per pair in the order (0,1), (0,2), …, (1,2), …; LIBSVM's rho is its negative
@@ -48,7 +47,7 @@ class KernelModel:
     notes : what a model file said that is not used here
     """
 
-    kernel: KernelSpec
+    kernel: KernelSpec | KernelMixture
     vectors: Matrix
     coef: np.ndarray
     intercepts: np.ndarray
@@ -56,6 +55,8 @@ class KernelModel:
     n_support: np.ndarray | None = None
     svm_type: str = "c_svc"
     notes: tuple[str, ...] = ()
+    pairwise = True  # one output per pair of classes
+    file_format = "LIBSVM's format"
 
     @property
     def n_vectors(self) -> int:
@@ -124,20 +125,18 @@ class KernelModel:
         return self.labels[votes(decisions, len(self.labels)).argmax(axis=1)]
 
     def save(self, path) -> None:
-        """Write a LIBSVM model file; every number survives exactly."""
+        """Write a LIBSVM model file; every number survives exactly.
+
+        A kernel that LIBSVM does not have keeps its own name in the file, which ``load_model`` reads and LIBSVM's
+        tools refuse.
+        """
         values = self.vectors.data if sparse.issparse(self.vectors) else self.vectors
         check_finite(self.coef, self.intercepts, values)
         write_text(path, self._pieces())
 
     def _pieces(self):
-        kernel, trailer = self.kernel, ""
-        yield f"svm_type {self.svm_type}\nkernel_type {_FILE_KERNELS[kernel.name]}\n"
-        if kernel.name == "poly":
-            yield f"degree {int(kernel.degree)}\n"
-        if kernel.name != "linear":
-            yield f"gamma {float(kernel.gamma)!r}\n"
-        if kernel.name in ("poly", "sigmoid"):
-            yield f"coef0 {float(kernel.coef0)!r}\n"
+        trailer = ""
+        yield f"svm_type {self.svm_type}\n{kernel_header(self.kernel)}"
         yield f"nr_class {2 if self.labels is None else len(self.labels)}\ntotal_sv {self.n_vectors}\n"
         yield f"rho {' '.join(repr(-rho) for rho in self.intercepts.tolist())}\n"
         if self.labels is not None:
@@ -147,7 +146,7 @@ class KernelModel:
         yield "SV\n"
         yield from format_rows(self.coef, self.vectors)
         used = self.vectors.indices if sparse.issparse(self.vectors) else np.flatnonzero(self.vectors.any(axis=0))
-        yield trailer + features_line(self.n_features, used.max(initial=-1) + 1)
+        yield trailer + kernel_line(self.kernel) + features_line(self.n_features, used.max(initial=-1) + 1)
 
     @classmethod
     def load(cls, path) -> KernelModel:
@@ -157,7 +156,7 @@ class KernelModel:
         if svm_type not in SVM_TYPES:
             known = ", ".join(SVM_TYPES)
             raise text.fail(text.lines["svm_type"], f"unknown svm_type {svm_type!r}: known are {known}")
-        kernel = _read_kernel(text)
+        kernel = read_kernel(text)
         k, n_sv = text.count("nr_class", least=2), text.count("total_sv", least=1)
         labels = n_support = None
         if svm_type in CLASSIFIERS:
@@ -187,31 +186,6 @@ def votes(decisions: np.ndarray, k: int) -> np.ndarray:
         counts[:, i] += first
         counts[:, j] += ~first
     return counts
-
-
-def _read_kernel(text) -> KernelSpec:
-    given = text.word("kernel_type")
-    if given == "precomputed":
-        raise text.fail(
-            text.lines["kernel_type"],
-            "a precomputed kernel holds row numbers, not vectors, so it cannot predict new rows here; "
-            "train with -t 0, 1, 2 or 3",
-        )
-    names = {word: name for name, word in _FILE_KERNELS.items()}
-    if given not in names:
-        line = text.lines["kernel_type"]
-        raise text.fail(line, f"unknown kernel_type {given!r}: known are {', '.join(names)}")
-    name, values = names[given], {}
-    if name != "linear":
-        values["gamma"] = text.number("gamma")
-    if name in ("poly", "sigmoid"):
-        values["coef0"] = text.number("coef0")
-    if name == "poly":
-        values["degree"] = text.count("degree")
-    try:
-        return KernelSpec(name, **values)
-    except InputError as error:
-        raise text.fail(text.lines["kernel_type"], str(error)) from None
 
 
 def _same_width(X, vectors):

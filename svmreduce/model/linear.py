@@ -47,6 +47,8 @@ class LinearModel:
     solver_type: str = "L2R_L2LOSS_SVC_DUAL"
     bias: float = 1.0
     notes: tuple[str, ...] = ()
+    pairwise = False  # one output per class
+    file_format = "LIBLINEAR's format"
 
     @property
     def n_features(self) -> int:
@@ -105,19 +107,7 @@ class LinearModel:
         bias = text.number("bias")
         outputs = 1 if labels is None or (k == 2 and solver_type != "MCSVM_CS") else k
         rows = features + (bias >= 0)
-        if len(text.body) < rows:
-            line = text.body_line + len(text.body)
-            raise text.fail(line, f"{rows} lines of weights are needed, the file has {len(text.body)}")
-        weights = np.empty((rows, outputs))
-        for row, line in enumerate(text.body[:rows]):
-            try:
-                weights[row] = np.array(line.split(), dtype=float).reshape(outputs)
-            except ValueError:
-                number = text.body_line + row
-                raise text.fail(number, f"needs {outputs} numbers, got {line[:60]!r}") from None
-        if not np.all(np.isfinite(weights)):
-            row = int(np.flatnonzero(~np.isfinite(weights).all(axis=1))[0])
-            raise text.fail(text.body_line + row, "a weight is not finite")
+        weights = text.table(rows, outputs, "weights")
         intercepts = bias * weights[-1] if bias >= 0 else np.zeros(outputs)
         own = np.ascontiguousarray(weights[:features].T)
         return cls(own, intercepts, labels, solver_type, bias)

@@ -1,9 +1,9 @@
 """The text of model files: header lines, rows of numbers, and one safe way to write them.
 
-LIBSVM and LIBLINEAR both write ``key value…`` lines, then a line with a single word, then numbers.
-Labels in their headers are whole numbers. A model with other labels (words, say) carries them in a last
-line ``# classes […]``, and one whose last columns are all zero says ``# features N``: lines that their own
-tools never reach.
+LIBSVM and LIBLINEAR, and our own files of random features, have ``key value…`` lines, then a line with a single
+word, then numbers. Labels in their headers are whole numbers. A model with other labels (words, say) carries them in
+a last line ``# classes […]``, one whose last columns are all zero says ``# features N``, and a kernel that LIBSVM
+does not have is written out as ``# kernel […]``: lines that the tools of others never reach.
 """
 
 from __future__ import annotations
@@ -74,12 +74,12 @@ class ModelText:
     def labels(self, count: int) -> np.ndarray:
         """The class labels: the header's whole numbers, or the richer ones of the last line."""
         numbers = self.numbers("label", int, count)
-        number, line = self._last_line(_CLASSES)
+        number, line = self.last_line(_CLASSES)
         return self._rich_labels(line, number, count) if line else np.array(numbers, dtype=np.int64)
 
     def features(self, least: int) -> int:
         """Columns of the rows the model was trained on; ``least``, unless the file knows of more."""
-        number, line = self._last_line(_FEATURES)
+        number, line = self.last_line(_FEATURES)
         if not line:
             return least
         word = line[len(_FEATURES) :].strip()
@@ -87,7 +87,24 @@ class ModelText:
             raise self.fail(number, f"the number of features must be whole and at least {least}, got {word[:40]!r}")
         return int(word)
 
-    def _last_line(self, start: str) -> tuple[int, str]:
+    def table(self, rows: int, columns: int, what: str) -> np.ndarray:
+        """The first body lines as finite numbers, so many in each."""
+        if len(self.body) < rows:
+            line = self.body_line + len(self.body)
+            raise self.fail(line, f"{rows} lines of {what} are needed, the file has {len(self.body)}")
+        values = []
+        for number, line in enumerate(self.body[:rows], start=self.body_line):
+            try:
+                values.append(np.array(line.split(), dtype=float).reshape(columns))
+            except ValueError:
+                raise self.fail(number, f"needs {columns} numbers, got {line[:60]!r}") from None
+        values = np.array(values)
+        finite = np.isfinite(values).all(axis=1)
+        if not finite.all():
+            raise self.fail(self.body_line + int(finite.argmin()), f"one of the {what} is not finite")
+        return values
+
+    def last_line(self, start: str) -> tuple[int, str]:
         """Number and text of the line after the model that begins so; empty if there is none."""
         found = ((self.body_line + offset, line) for offset, line in enumerate(self.body) if line.startswith(start))
         return next(found, (0, ""))

@@ -5,6 +5,7 @@ from svmreduce.registry import Registry
 REDUCERS = Registry(
     "reducer",
     {
+        "bootstrap": "svmreduce.reducers.bootstrap:BootstrapCleaning",
         "derive_rs": "svmreduce.reducers.derive_rs:DeriveRS",
         "mahalanobis": "svmreduce.reducers.mahalanobis:Mahalanobis",
         "random": "svmreduce.reducers.random:RandomSample",

@@ -21,11 +21,14 @@ class BaseReducer(BaseEstimator):
     Class facts
     -----------
     tasks : "classification" and/or "regression"
-    gives_weights : whether the kept rows can carry weights other than 1
+    gives_weights : whether the kept rows can carry weights other than 1; if so, they add up to the number of rows
+    keeps_every_class : whether no class can get lost
     """
 
     tasks: ClassVar[tuple[str, ...]] = ("classification",)
     gives_weights: ClassVar[bool] = True
+    _toy_settings: ClassVar[tuple[dict, ...]] = ({},)  # of warm_up
+    keeps_every_class: ClassVar[bool] = True
 
     def _reduce(self, X, y) -> tuple[np.ndarray, np.ndarray, dict]:
         """Subclass: the rows to keep, the weight of each, and counters worth recording."""
@@ -36,7 +39,8 @@ class BaseReducer(BaseEstimator):
         """Compile what a reduction needs on a toy problem, off the clock."""
         X = np.random.default_rng(0).random((64, 2))
         for rows in (X, sparse.csr_matrix(X)):
-            cls().fit_reduce(rows, np.arange(64) % 2)
+            for settings in cls._toy_settings:
+                cls(**settings).fit_reduce(rows, np.arange(64) % 2)
 
     def fit_reduce(self, X, y) -> Reduction:
         """Choose rows of (X, y); ``seconds_`` says how long it took.

@@ -16,7 +16,7 @@ from svmreduce.core.jit import in_threads, in_threads_as_they_come, resolve_thre
 from svmreduce.core.kernels import KernelRows, single_threaded_blas
 from svmreduce.core.tiles import SCATTER
 from svmreduce.errors import InputError
-from svmreduce.kernels import KernelSpec, resolve_gamma
+from svmreduce.kernels import kernel_for, parse_kernel
 from svmreduce.reducers.base import BaseReducer
 
 LARGEST_V = 20_000  # two blocks of V × V kernel values per thread
@@ -33,8 +33,8 @@ class DeriveRS(BaseReducer):
 
     Parameters
     ----------
-    kernel : {"linear", "poly", "rbf", "sigmoid"}, default="rbf"
-    gamma : float or {"scale", "auto"}, default="scale"
+    kernel : {"linear", "poly", "rbf", "sigmoid", "kmod", "gaussian_diagonal", "gaussian_mahalanobis"}, default="rbf"
+    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
     coef0 : float, default=0.0
     degree : int, default=3
     epsilon : float, default=1e-2
@@ -50,6 +50,9 @@ class DeriveRS(BaseReducer):
     verbose : bool, default=False
         Show a progress bar over cells.
     """
+
+    # both levels cut something; kernel values in float32 and in double
+    _toy_settings = ({"P": 30, "V": 10}, {"P": 30, "V": 10, "epsilon": 1e-6})
 
     def __init__(
         self,
@@ -76,7 +79,8 @@ class DeriveRS(BaseReducer):
         self.verbose = verbose
 
     def _reduce(self, X, y):
-        kernel = KernelSpec(self.kernel, resolve_gamma(self.gamma, X), self.coef0, self.degree)
+        parse_kernel(self.kernel, whose="DeriveRS", mixes=False)
+        kernel = kernel_for(X, self.kernel, self.gamma, self.coef0, self.degree)
         codes = np.unique(y, return_inverse=True)[1]
         return representative_set(X, codes, np.ones(len(y)), kernel, epsilon=self.epsilon, P=self.P, V=self.V,
                                   first_level=self.first_level, threads=self.threads, verbose=self.verbose)  # fmt: skip
@@ -89,6 +93,11 @@ def representative_set(X, y, weights, kernel, *, epsilon, P, V, first_level, thr
     rows = KernelRows(kernel, X, np.float32)
     scale = rows.diagonal().max()
     limit = epsilon - FLOAT32_MARGIN * scale
+    if 0 < epsilon < FLOAT64_MARGIN * scale:
+        raise InputError(
+            f"kernel values reach {scale:.0e}, where double precision cannot tell squared distances below "
+            f"{FLOAT64_MARGIN * scale:.0e} from 0: scale the data, or give a larger epsilon than {epsilon:g}"
+        )
     if epsilon < FLOAT32_EPSILON * scale:
         rows = KernelRows(kernel, X, np.float64)
         limit = max(epsilon, FLOAT64_MARGIN * scale)  # ε = 0 still knows equal rows

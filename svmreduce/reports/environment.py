@@ -11,12 +11,14 @@ def environment_facts(records: Records) -> dict:
     """The same facts as :func:`environment_lines`, for programs."""
     found = records.records
     places = [record.get("environment") or {} for record in found]
-    latest = max((record.get("run", "") for record in found), default="")  # the run that the folder was last used for
+    runs = sorted({record.get("run", "") for record in found})
     started = sorted(record["started"] for record in found if record.get("started"))
     return {
         "records": len(found),
         "statuses": dict(Counter(record["status"] for record in found).most_common()),
-        "cached": sum(record.get("run", "") < latest for record in found),
+        "runs": len(runs),
+        "planned_not_made": records.missing,
+        "of_other_settings": records.other,
         "unreadable_lines": records.unreadable,
         "hosts": _hosts(places),
         "threads": _counted(place.get("threads") for place in places),
@@ -32,7 +34,13 @@ def environment_lines(records: Records) -> list[str]:
     """The footer of a report. What differs between records is told with its number of records."""
     facts = environment_facts(records)
     statuses = ", ".join(f"{count} {status}" for status, count in facts["statuses"].items())
-    lines = [f"Records: {facts['records']} ({statuses}), {facts['cached']} of them from earlier runs"]
+    made = f", made in {facts['runs']} runs" if facts["runs"] > 1 else ""
+    lines = [f"Records: {facts['records']} ({statuses}){made}"]
+    if facts["planned_not_made"]:
+        planned = facts["records"] + facts["planned_not_made"]
+        lines.append(f"Not complete: {facts['planned_not_made']} of {planned} planned records are still to be made")
+    if facts["of_other_settings"]:
+        lines.append(f"Not shown: {facts['of_other_settings']} records of other settings in the same folder")
     if facts["unreadable_lines"]:
         lines.append(f"Unreadable lines passed over: {facts['unreadable_lines']}, in {records.path}")
     for host, known in facts["hosts"].items():

@@ -9,9 +9,12 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from textwrap import fill
+
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -182,6 +185,11 @@ def _blocks(table: Table, width: int | None) -> list[list[Column]]:
     return blocks
 
 
+def printable(text: str) -> str:
+    """Without the control characters and half letters that neither a page nor a figure can show."""
+    return _CONTROL.sub("\ufffd", text)
+
+
 def _one_line(text: str) -> str:
     return " ".join(str(text).split())
 
@@ -198,6 +206,13 @@ _LATEX = {letter: f"\\{letter}" for letter in "&%$#_{}"} | {
     "|": r"\textbar{}",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
+    "→": r"$\rightarrow$",
+    "✓": r"$\surd$",
+    "≈": r"$\approx$",
+    "✗": r"$\times$",
+    "∅": r"$\emptyset$",
+    "±": r"$\pm$",
+    "–": "--",
 }
 
 

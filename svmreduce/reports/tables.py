@@ -107,10 +107,15 @@ def _odd_counts(row: dict) -> str:
     return f"{row['dataset']}, {row['method']}: {'; '.join(odd)} cells." if odd else ""
 
 
-def fits_table(records: Records) -> Table:
+def fits_table(records: Records, kind: str = "fit") -> Table:
     """One row per fit, sorted by data set, method, point, fold, seed and repeat; numbers as numbers."""
-    fits = sorted((record for record in records.records if record["kind"] == "fit"), key=identity)
-    return Table(f"{_title(records)}: every fit", FITS, [_fit_row(record) for record in fits])
+    found = sorted((record for record in records.records if record["kind"] == kind), key=identity)
+    return Table(f"{_title(records)}: every {kind}", FITS, [_fit_row(record) for record in found])
+
+
+def reductions_table(records: Records) -> Table:
+    """One row per reduction, in the same way."""
+    return fits_table(records, "reduction")
 
 
 def failures_table(records: Records) -> Table:
@@ -128,16 +133,21 @@ def environment_table(records: Records) -> Table:
     return Table("Measured", [], [], environment_lines(records))
 
 
+_FIRST = {"summary": summary_table, "fits": fits_table, "reductions": reductions_table}
+
+
 def report_tables(records: Records, by: str = "summary") -> list[Table]:
     """All tables of a report: what was asked for, the failures if there are any, and the footer."""
-    first = {"summary": summary_table, "fits": fits_table}[by](records)
+    first = _FIRST[by](records)
+    if not first.rows and by == "summary":  # an experiment of reductions only
+        first = reductions_table(records)
     failures = failures_table(records)
     return [first, *([failures] if failures.rows else []), environment_table(records)]
 
 
 def report_facts(records: Records, by: str = "summary") -> dict:
     """The same for programs, with raw values."""
-    first = {"summary": summary_table, "fits": fits_table}[by](records)
+    first = _FIRST[by](records)
     return {by: first.rows, "failures": failures_table(records).rows, "environment": environment_facts(records)}
 
 

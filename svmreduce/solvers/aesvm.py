@@ -18,8 +18,8 @@ class AESVC(SMO):
     ----------
     C : float, default=1.0
         LIBSVM's C; the paper's C'.
-    kernel : {"linear", "poly", "rbf", "sigmoid"}, default="rbf"
-    gamma : float or {"scale", "auto"}, default="scale"
+    kernel : {"linear", "poly", "rbf", "sigmoid", "kmod", "gaussian_diagonal", "gaussian_mahalanobis"}, default="rbf"
+    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
     coef0 : float, default=0.0
     degree : int, default=3
     epsilon : float, default=1e-2
@@ -35,6 +35,9 @@ class AESVC(SMO):
     class_weight : None, "balanced" or dict
     random_state : int, RandomState or None, default=0
     """
+
+    _toy_settings = ({"P": 1000, "V": 500}, {"P": 1000, "V": 500, "tol": 1e-5, "epsilon": 1e-6})  # see DeriveRS
+    mixes_kernels = False
 
     def __init__(
         self,

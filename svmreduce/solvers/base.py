@@ -21,9 +21,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from svmreduce.checks import check_parameters
 from svmreduce.errors import InputError
-from svmreduce.kernels import KERNEL_CODES, KernelSpec, resolve_gamma
-from svmreduce.model import KernelModel, LinearModel, votes
-from svmreduce.registry import nearest_name_error
+from svmreduce.kernels import LIBSVM_KERNELS, KernelMixture, KernelSpec, kernel_for, parse_kernel
+from svmreduce.model import KernelModel, votes
 from svmreduce.solvers.multiclass import one_versus_one
 from svmreduce.solvers.outcome import Outcome
 from svmreduce.types import DualSolution
@@ -38,12 +37,14 @@ class BaseSolver(BaseEstimator):
     Class facts
     -----------
     kernels : the kernels it takes; none for a method that is no SVM and has no model file
+    mixes_kernels : whether it takes mixtures of them, such as ``rbf:1+poly:1``
     tasks : "classification" or "regression"
     accepts_weights : whether ``fit`` takes ``sample_weight``
     weights_reason : why not, and which solver does
     """
 
-    kernels: ClassVar[tuple[str, ...]] = tuple(KERNEL_CODES)
+    kernels: ClassVar[tuple[str, ...]] = LIBSVM_KERNELS
+    mixes_kernels: ClassVar[bool] = False
     tasks: ClassVar[tuple[str, ...]] = ("classification",)
     accepts_weights: ClassVar[bool] = True
     weights_reason: ClassVar[str] = ""
@@ -55,7 +56,7 @@ class BaseSolver(BaseEstimator):
         raise TypeError(f"{type(self).__name__} does not say how to solve")
 
     def fit(self, X, y, sample_weight=None):
-        """Train. Stage times go to ``seconds_``: convert, reduce, solve.
+        """Train. Stage times go to ``seconds_``: convert, reduce, solve, and certify where a solver has that.
 
         Parameters
         ----------
@@ -72,16 +73,19 @@ class BaseSolver(BaseEstimator):
             X, y, weights, kept = self._validate(X, y, sample_weight)
         outcome = self._solve(X, y, weights)
         self._store(outcome, X, kept)
-        others = self.seconds_["convert"] + self.seconds_["reduce"]
-        self.seconds_["solve"] = max(0.0, perf_counter() - start - others)
+        self.seconds_["solve"] = max(0.0, perf_counter() - start - sum(self.seconds_.values()))
         if not self.converged_:
-            more = "raise max_iter, " if hasattr(self, "max_iter") else ""
             warnings.warn(
-                f"{type(self).__name__} stopped before it reached tol; {more}scale the data or lower C",
+                f"{type(self).__name__} stopped before it reached tol; {self._advice()}",
                 ConvergenceWarning,
                 stacklevel=2,
             )
         return self
+
+    def _advice(self) -> str:
+        """What helps when it did not converge."""
+        more = "raise max_iter, " if hasattr(self, "max_iter") else ""
+        return f"{more}scale the data or lower C"
 
     @contextmanager
     def _stage(self, name: str):
@@ -90,12 +94,12 @@ class BaseSolver(BaseEstimator):
         try:
             yield
         finally:
-            self.seconds_[name] += perf_counter() - start
+            self.seconds_[name] = self.seconds_.get(name, 0.0) + perf_counter() - start
 
     def _validate(self, X, y, sample_weight):
         """Checked rows, targets and weights without zero-weight rows, and which rows those are."""
         check_parameters(self)
-        X, y = validate_data(self, X, y, **_FORM)
+        X, y = validate_data(self, X, y, **ROWS)
         X = _canonical(X)
         weights = np.ones(X.shape[0])
         if sample_weight is not None:
@@ -119,18 +123,17 @@ class BaseSolver(BaseEstimator):
         if len(y) == 0:
             raise InputError(_ALL_ZERO)
 
-    def _kernel_spec(self, X) -> KernelSpec:
-        if self.kernel not in self.kernels:
-            raise nearest_name_error(f"kernel of {type(self).__name__}", self.kernel, self.kernels)
-        gamma = 1.0 if self.kernel == "linear" else resolve_gamma(self.gamma, X)
-        return KernelSpec(self.kernel, gamma, self.coef0, self.degree)
+    def _kernel_spec(self, X) -> KernelSpec | KernelMixture:
+        parse_kernel(self.kernel, self.kernels, whose=type(self).__name__, mixes=self.mixes_kernels)
+        return kernel_for(X, self.kernel, self.gamma, self.coef0, self.degree)
 
     def _store(self, outcome: Outcome, X, kept) -> None:
         model = self.model_ = outcome.model
         if isinstance(model, KernelModel):
-            self.support_ = kept[outcome.support]
+            if outcome.support is not None:
+                self.support_ = kept[outcome.support]
             self.support_vectors_, self.dual_coef_, self.intercept_ = model.vectors, model.coef, model.intercepts
-        elif isinstance(model, LinearModel):
+        elif hasattr(model, "weights"):
             self.coef_, self.intercept_ = model.weights, model.intercepts
         self.objective_, self.gap_ = outcome.objective, outcome.gap
         self.n_iter_, self.kernel_evals_ = outcome.n_iter, outcome.kernel_evals
@@ -139,7 +142,7 @@ class BaseSolver(BaseEstimator):
     def _new_rows(self, X):
         """Checked rows and the thread count, as the model's methods take them."""
         check_is_fitted(self)
-        X = _canonical(validate_data(self, X, reset=False, **_FORM))
+        X = _canonical(validate_data(self, X, reset=False, **ROWS))
         return X, {"threads": getattr(self, "threads", None)}
 
     def predict(self, X) -> np.ndarray:
@@ -201,7 +204,7 @@ class SVMClassifier(ClassifierMixin, BaseSolver):
         X, options = self._new_rows(X)
         values = self.model_.decision_function(X, **options)
         model = self.model_
-        if values.ndim == 1 or isinstance(model, LinearModel):
+        if values.ndim == 1 or not model.pairwise:
             return values if values.ndim == 1 else values[:, np.argsort(model.labels)]
         return class_scores(values, len(model.labels))[:, np.argsort(model.labels)]
 
@@ -234,7 +237,7 @@ def seed_of(random_state) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-_FORM = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "accept_large_sparse": False}
+ROWS = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "accept_large_sparse": False}
 
 
 def _canonical(X):

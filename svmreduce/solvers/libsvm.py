@@ -85,7 +85,7 @@ class Libsvm(_LibsvmBackend, SVMClassifier):
     ----------
     C : float, default=1.0
     kernel : {"linear", "poly", "rbf", "sigmoid"}, default="rbf"
-    gamma : float or {"scale", "auto"}, default="scale"
+    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
     coef0 : float, default=0.0
     degree : int, default=3
     tol : float, default=1e-3
@@ -142,7 +142,7 @@ class LibsvmSVR(_LibsvmBackend, SVMRegressor):
     epsilon : float, default=0.1
         Errors up to here cost nothing (LIBSVM's -p).
     kernel : {"linear", "poly", "rbf", "sigmoid"}, default="rbf"
-    gamma : float or {"scale", "auto"}, default="scale"
+    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
     coef0 : float, default=0.0
     degree : int, default=3
     tol : float, default=1e-3

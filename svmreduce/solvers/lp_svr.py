@@ -60,8 +60,9 @@ class _LinearProgramme(BaseSolver):
         first = pool[order[: self.working_set]]
 
         def solve(X, y, weights, kernel):
-            solution = tube_search.solve(X, y, weights, kernel, C=self.C, epsilon=self.epsilon, tol=self.tol, first=first,
-                                         candidates=pool, max_iter=self.max_iter, seed=seed, threads=self.threads_)  # fmt: skip
+            solution = tube_search.solve(
+                X, y, weights, kernel, C=self.C, epsilon=self.epsilon, tol=self.tol, first=first, candidates=pool,
+                max_iter=self.max_iter, seed=seed, threads=self.threads_)  # fmt: skip
             problem = max((entry["problem"] for entry in self.history_), default=-1) + 1
             self.history_ += [{"problem": problem, **entry} for entry in solution.history]
             return solution
@@ -72,8 +73,8 @@ class _LinearProgramme(BaseSolver):
 class LPSVR(_LinearProgramme, SVMRegressor):
     """ε-regression with few vectors: the sum of |α| is kept small instead of a norm, by linear programs.
 
-    Minimises Σ|α| + 2C Σ max(0, |d − f(x)| − ε) over f(x) = Σ α k(xᵢ, x) + b. The program is solved on a working set; rows
-    that break the tube, and rows whose coefficient would lower the objective, come in, idle ones go, until the
+    Minimises Σ|α| + 2C Σ max(0, |d − f(x)| − ε) over f(x) = Σ α k(xᵢ, x) + b. The program is solved on a working set;
+    rows that break the tube, and rows whose coefficient would lower the objective, come in, idle ones go, until the
     optimality conditions hold for all rows. The kernel need not be positive definite.
 
     ``history_`` has after each linear program how many rows were *saturated* (outside the tube), *exact* (on its edge)

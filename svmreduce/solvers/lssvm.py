@@ -13,9 +13,9 @@ from svmreduce.types import DualSolution
 class LSSVM(SVMClassifier):
     """SVM with squared errors on equalities: no quadratic program, but every row is a support vector.
 
-    Minimises ½‖w‖² + C/2 Σ e² with y − f(x) = e, that is, solves (K + I/C)·α + b·1 = y with Σα = 0. Two systems with the
-    same matrix are solved at once by conjugate gradients, for y and for 1; b follows from the two. The kernel matrix is
-    kept while it fits into ``cache_mb``, and computed anew in every iteration beyond.
+    Minimises ½‖w‖² + C/2 Σ e² with y − f(x) = e, that is, solves (K + I/C)·α + b·1 = y with Σα = 0. Two systems with
+    the same matrix are solved at once by conjugate gradients, for y and for 1; b follows from the two. The kernel
+    matrix is kept while it fits into ``cache_mb``, and computed anew in every iteration beyond.
 
     Parameters
     ----------

@@ -5,10 +5,12 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
+from scipy import sparse
 
 from svmreduce.kernels import KernelSpec
-from svmreduce.model import KernelModel
+from svmreduce.model import KernelModel, LinearModel
 from svmreduce.solvers.outcome import Outcome
+from svmreduce.types import Matrix
 
 
 def one_versus_one(fit_binary, X, y, weights, kernel: KernelSpec, classes) -> Outcome:
@@ -39,6 +41,8 @@ def one_versus_one(fit_binary, X, y, weights, kernel: KernelSpec, classes) -> Ou
         betas[j - 1, rows[first]] = solution.beta[first]
         betas[i, rows[~first]] = solution.beta[~first]
     used = np.any(betas != 0, axis=0)
+    if not used.any():  # a model and its file have at least one vector
+        used[0] = True
     kept = [rows[used[rows]] for rows in rows_of]
     support = np.concatenate(kept)
     model = KernelModel(
@@ -49,15 +53,15 @@ def one_versus_one(fit_binary, X, y, weights, kernel: KernelSpec, classes) -> Ou
         classes[order],
         np.array([len(rows) for rows in kept]),
     )
-    return _joined(model, support, solutions)
+    return Outcome(model, support, **joint_counters(solutions))
 
 
 def one_versus_rest(fit_binary, X, y, weights, kernel: KernelSpec, classes) -> Outcome:
     """Solve every class against all others and join the answers in one model; two classes are one problem.
 
-    The model's pair (i, j) has the value fᵢ − fⱼ, so that the class with the largest fᵢ wins all its pairs. For this the
-    vectors of fᵢ stand in the block of class i, whatever class they are of: a vector that several functions use is
-    there several times. Counters are summed, the gap is the largest, and all problems must converge.
+    The model's pair (i, j) has the value fᵢ − fⱼ, so that the class with the largest fᵢ wins all its pairs. For this
+    the vectors of fᵢ stand in the block of class i, whatever class they are of: a vector that several functions use
+    is there several times. Counters are summed, the gap is the largest, and all problems must converge.
 
     Parameters
     ----------
@@ -81,7 +85,7 @@ def one_versus_rest(fit_binary, X, y, weights, kernel: KernelSpec, classes) -> O
         intercepts = [offset[i] - offset[j] for i, j in combinations(range(k), 2)]
     model = KernelModel(kernel, X[support], np.ascontiguousarray(coef), np.array(intercepts, dtype=np.float64),
                         labels, np.array(counts))  # fmt: skip
-    return _joined(model, support, solutions)
+    return Outcome(model, support, **joint_counters(solutions))
 
 
 def _in_all_pairs(coef, code: int, k: int) -> np.ndarray:
@@ -97,20 +101,47 @@ def support_of(beta: np.ndarray) -> np.ndarray:
     return support if support.size else np.zeros(1, np.int64)
 
 
-def _joined(model: KernelModel, support, solutions) -> Outcome:
-    gaps = [solution.gap for solution in solutions]
-    return Outcome(
-        model,
-        support,
-        objective=_total(solution.objective for solution in solutions),
-        n_iter=_total(solution.n_iter for solution in solutions),
-        kernel_evals=_total(solution.kernel_evals for solution in solutions),
-        gap=None if None in gaps else max(gaps),
-        converged=all(solution.converged for solution in solutions),
+def linear_one_versus_rest(fit_binary, X, y, weights, kernel: KernelSpec, classes, solver_type, bias) -> Outcome:
+    """Solve every class against all others (two classes once) and join the answers in one linear model.
+
+    Parameters
+    ----------
+    fit_binary : callable (X, y, weights, kernel) -> LinearSolution
+    solver_type, bias : what the model file is to say, in LIBLINEAR's terms
+    """
+    two = len(classes) == 2
+    solutions = [fit_binary(X, np.where(y == code, 1.0, -1.0), weights, kernel)
+                 for code in ([1] if two else range(len(classes)))]  # fmt: skip
+    model = LinearModel(
+        np.array([solution.normal for solution in solutions]),
+        np.array([solution.intercept for solution in solutions]),
+        classes[[1, 0]] if two else classes,
+        solver_type,
+        bias,
     )
+    return Outcome(model, **joint_counters(solutions))
+
+
+def joint_counters(solutions) -> dict:
+    """Counters of several two-class problems together: sums, the largest gap, and whether all converged."""
+    gaps = [solution.gap for solution in solutions]
+    return {
+        "objective": _total(solution.objective for solution in solutions),
+        "n_iter": _total(solution.n_iter for solution in solutions),
+        "kernel_evals": _total(solution.kernel_evals for solution in solutions),
+        "gap": None if None in gaps else max(gaps),
+        "converged": all(solution.converged for solution in solutions),
+    }
 
 
 def _total(values):
     """Their sum, or None when one of them is not known."""
     values = list(values)
     return None if None in values else sum(values)
+
+
+def stacked(parts) -> Matrix:
+    """Rows under each other: CSR if any of them are."""
+    if any(sparse.issparse(part) for part in parts):
+        return sparse.vstack([sparse.csr_matrix(part) for part in parts], format="csr")
+    return np.vstack(parts)

@@ -17,6 +17,8 @@ def node_rows(X, spare: int):
     Filled by whole-array operations: no loop over rows, nothing to compile, so the time it takes is
     the cost of the copy and little more.
     """
+    if not sparse.issparse(X) and np.count_nonzero(X) == X.size:
+        return _full_rows(X, spare)
     X = sparse.csr_matrix(X)
     X.sort_indices()
     counts = np.diff(X.indptr).astype(np.int64)
@@ -28,6 +30,18 @@ def node_rows(X, spare: int):
     nodes["value"][places] = X.data
     addresses = (nodes.ctypes.data + begins * NODE.itemsize).astype(np.uintp)
     return nodes, addresses, begins + counts
+
+
+def _full_rows(X: np.ndarray, spare: int):
+    """The same for rows without a single zero: every row has the same indices."""
+    n, d = X.shape
+    nodes = np.zeros((n, d + spare), dtype=NODE)
+    nodes["index"][:, :d] = np.arange(1, d + 1)
+    nodes["index"][:, d:] = -1
+    nodes["value"][:, :d] = X
+    begins = np.arange(n) * (d + spare)
+    addresses = (nodes.ctypes.data + begins * NODE.itemsize).astype(np.uintp)
+    return nodes.reshape(-1), addresses, begins + d
 
 
 def pointer(array: np.ndarray, kind):

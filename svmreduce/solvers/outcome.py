@@ -6,14 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from svmreduce.model import KernelModel, LinearModel
+from svmreduce.model import FourierModel, KernelModel, LinearModel
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A finished fit: the model, the rows it kept, and the counters (None where a backend is silent)."""
+    """A finished fit: the model, the rows its vectors are (None where they are none), and the counters (None where a
+    backend is silent)."""
 
-    model: KernelModel | LinearModel
+    model: KernelModel | LinearModel | FourierModel
     support: np.ndarray | None = None
     objective: float | None = None
     n_iter: int | None = None

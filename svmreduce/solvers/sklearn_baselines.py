@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -23,6 +24,7 @@ class ForeignModel:
 
     estimator: object
     labels: np.ndarray | None = None
+    pairwise: ClassVar[bool] = False  # one output per class
 
     @property
     def n_features(self) -> int:
@@ -135,8 +137,3 @@ class NetworkClassifier(_Network, SVMClassifier):
 
     def _solve(self, X, y, weights):
         return self._train(MLPClassifier, X, y, self.classes_)
-
-    def decision_function(self, X) -> np.ndarray:
-        """Log odds of ``classes_[1]``; with more classes one probability per class."""
-        X, options = self._new_rows(X)
-        return self.model_.decision_function(X, **options)

@@ -7,6 +7,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from svmreduce.core import smo
 from svmreduce.core.jit import resolve_threads
+from svmreduce.kernels import KERNELS
 from svmreduce.solvers.base import SVMClassifier, seed_of
 
 
@@ -20,8 +21,10 @@ class SMO(SVMClassifier):
     Parameters
     ----------
     C : float, default=1.0
-    kernel : {"linear", "poly", "rbf", "sigmoid"}, default="rbf"
-    gamma : float or {"scale", "auto"}, default="scale"
+    kernel : str, default="rbf"
+        linear, poly, rbf, sigmoid, kmod, gaussian (the same as rbf), gaussian_diagonal, gaussian_mahalanobis (norms
+        learned from the training rows), or an average of them: ``rbf:5+poly(degree=2):5``.
+    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
     coef0 : float, default=0.0
     degree : int, default=3
     tol : float, default=1e-3
@@ -37,6 +40,8 @@ class SMO(SVMClassifier):
     random_state : int, RandomState or None, default=0
     """
 
+    kernels = KERNELS
+    mixes_kernels = True
     _toy_rows = 2500  # more than a first working set, so that every compiled function is met
     _toy_settings = ({}, {"tol": 1e-5})  # kernel values in float32 and in double
 

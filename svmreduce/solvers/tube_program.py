@@ -1,7 +1,7 @@
 """The linear program of the LP-SVR on few rows and few coefficients, by HiGHS.
 
-The primal asks for f(x) = Σ αᵢ k(xᵢ, x) + b with  min Σ|αᵢ| + 2C Σ wⱼ ξⱼ,  |dⱼ − f(xⱼ)| ≤ ε + ξⱼ,  ξ ≥ 0.  What is solved
-is its dual, which is much smaller: no slacks, and one row per coefficient instead of two per data row,
+The primal asks for f(x) = Σ αᵢ k(xᵢ, x) + b with  min Σ|αᵢ| + 2C Σ wⱼ ξⱼ,  |dⱼ − f(xⱼ)| ≤ ε + ξⱼ,  ξ ≥ 0.  What is
+solved is its dual, which is much smaller: no slacks, and one row per coefficient instead of two per data row,
 
     max Σ λⱼₛ (s·dⱼ − ε),   −1 ≤ Σ s·λⱼₛ k(xᵢ, xⱼ) ≤ 1 for every i,   Σ s·λⱼₛ = 0,   0 ≤ λⱼₛ ≤ 2C wⱼ,
 

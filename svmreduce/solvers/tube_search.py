@@ -236,7 +236,9 @@ class _Search:
         used = np.flatnonzero(self.alpha)
         out = np.zeros((1, self.sample.size))
         if used.size:
-            self.rows.add_products(self.sample, self.rows, self.columns[used], self.alpha[None, used], out, self.threads)
+            self.rows.add_products(
+                self.sample, self.rows, self.columns[used], self.alpha[None, used], out, self.threads
+            )
             self.kernel_evals += self.sample.size * used.size
         self.residual = self.d[self.sample] - out[0] - self.b
 
@@ -312,7 +314,7 @@ class _Search:
         excess = np.count_nonzero(~gone) - self.room
         if excess > 0:
             far = np.flatnonzero(may_go & (beyond > tol) & (edges.status == UPPER))
-            far = far[np.argsort(-beyond[far])[:excess + self.room // 4]]
+            far = far[np.argsort(-beyond[far])[: excess + self.room // 4]]
             for side in SIDES:
                 self.summed[side][edges.rows[far[edges.sides[far] == side]]] = True
             gone[far] = True
@@ -324,7 +326,9 @@ class _Search:
         gone = (self.column_status == BASIC) & (price[self.columns] < IDLE_PRICE) & ~self.column_left[self.columns]
         self.is_candidate_in[self.columns[gone]] = False
         self.column_left[self.columns[gone]] = True
-        self.columns, self.column_status, self.alpha = (each[~gone] for each in (self.columns, self.column_status, self.alpha))
+        self.columns, self.column_status, self.alpha = (
+            each[~gone] for each in (self.columns, self.column_status, self.alpha)
+        )
 
     def _admit(self, columns):
         self.is_candidate_in[columns] = True

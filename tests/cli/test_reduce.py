@@ -53,6 +53,25 @@ def test_training_on_the_files_is_training_aesvm(board, tmp_path):
     assert json.loads(at_once.stdout)["seconds"]["reduce"] > 0
 
 
+def test_the_gelling_curve_is_shown(board, tmp_path):
+    options = ("--method", "bootstrap", "--proportion", "auto", "-g", "4", "--set", "C=10", "--set", "share=0.5")
+    done = call("reduce", *options, board, tmp_path / "hard", "--json")
+    assert done.exit_code == 0, done.output
+    record = json.loads(done.stdout)
+    facts = record["facts"]
+    assert record["kept"] == len(np.loadtxt(tmp_path / "hard.weights")) < facts["candidates"] < 3000
+    assert set(record["seconds"]) == {"load", "sample", "gelling", "train", "classify", "select", "total"}
+    shown = call("reduce", *options, board, tmp_path / "hard").output
+    assert "gelling curve" in shown and ", ".join(f"{100 * p:g} %: {a:.4f}" for p, a in facts["curve"]) in shown
+    assert f"candidates      {facts['candidates']}\n" in shown and "lost classes" not in shown
+    fixed = call(
+        "reduce", "--method", "bootstrap", "--proportion", "0.2", "-g", "4", board, tmp_path / "hard", "--json"
+    )
+    assert json.loads(fixed.stdout)["facts"]["sample_rows"] == 600
+    wrong = call("reduce", "--method", "bootstrap", "--proportion", "much", board, tmp_path / "hard")
+    assert wrong.exit_code == 2 and "proportion must be above 0 and at most 1, or 'auto', got 'much'" in wrong.output
+
+
 def test_every_reducer_writes(board, tmp_path):
     done = call("reduce", "--method", "random", "--set", "share=0.25", "--seed", "3", board, tmp_path / "quarter")
     assert done.exit_code == 0 and "750 (25.00 %)" in done.output

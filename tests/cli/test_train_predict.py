@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from svmreduce.cli.common import parse_value
 from svmreduce.cli.main import cli
+from svmreduce.cli.train import ROUNDS
 from svmreduce.data.libsvm_text import write_libsvm
 from svmreduce.model import load_model
 from svmreduce.solvers import SOLVERS
@@ -44,17 +45,48 @@ def files(tmp_path):
     return tmp_path, X, y
 
 
+@pytest.mark.parametrize("kernel", ["kmod", "gaussian_mahalanobis", "rbf:1+poly(degree=2,coef0=1):1"])
+def test_kernels_that_libsvm_does_not_have(files, kernel):
+    folder, X, y = files
+    assert run("train", "--kernel", kernel, "-g", "0.5", folder / "train", folder / "model").exit_code == 0
+    predicted = run("predict", "--json", folder / "test", folder / "model")
+    expected = SMO(kernel=kernel, gamma=0.5).fit(X[:150], y[:150]).score(X[150:], y[150:])
+    assert json.loads(predicted.stdout)["accuracy"] == pytest.approx(expected)
+    said = fails("train", "--solver", "libsvm", "--kernel", kernel, folder / "train", folder / "model")
+    assert "libsvm" in said and ("unknown kernel" in said or "takes one kernel" in said)
+
+
+def test_cleaning_before_a_backend_without_weights(files):
+    folder, _, _ = files
+    options = (
+        "--solver",
+        "libsvm",
+        "--reducer",
+        "bootstrap",
+        "--set",
+        "proportion=0.1",
+        "--set",
+        "share=0.9",
+        "-C",
+        "2",
+    )
+    trained = run("train", *options, "--json", folder / "train", folder / "model")
+    record = json.loads(trained.stdout)
+    assert record["reducer"] == "bootstrap" and 0 < record["kept"] < 150 and record["seconds"]["reduce"] > 0
+
+
 @pytest.mark.parametrize("solver", SOLVERS.names())
 def test_train_then_predict(files, solver):
     folder, _, y = files
-    trained = run("train", "--solver", solver, "-C", 2, "--json", folder / "train", folder / "model")
+    # --quiet, because a slow first compilation is told
+    trained = run("train", "--solver", solver, "-C", 2, "--json", "--quiet", folder / "train", folder / "model")
     assert trained.exit_code == 0 and trained.stderr == ""
     record = json.loads(trained.stdout)
-    assert list(record) == TRAIN_FIELDS
-    assert list(record["seconds"]) == ["load", "convert", "reduce", "solve"]
+    assert [name for name in record if name not in ROUNDS] == TRAIN_FIELDS
+    assert [name for name in record["seconds"] if name != "certify"] == ["load", "convert", "reduce", "solve"]
     assert (record["solver"], record["rows"], record["features"]) == (solver, 150, 3)
     assert record["converged"] is True and record["iterations"] > 0
-    predicted = run("predict", "--json", folder / "test", folder / "model", folder / "out")
+    predicted = run("predict", "--json", "--quiet", folder / "test", folder / "model", folder / "out")
     assert predicted.exit_code == 0 and predicted.stderr == ""
     scores = json.loads(predicted.stdout)
     regression = "regression" in SOLVERS.get(solver).tasks
@@ -67,6 +99,20 @@ def test_train_then_predict(files, solver):
         assert scores["r2"] == pytest.approx(1 - scores["mse"] / np.var(y[150:]))
     else:
         assert scores["accuracy"] == pytest.approx(np.mean(out == y[150:])) and scores["accuracy"] > 0.8
+
+
+def test_the_rounds_of_randsvm_are_told_and_recorded(files):
+    folder, _, _ = files
+    flags = ["--solver", "randsvm", "-C", 2, "--set", "k=60", "--set", "c=1", "--json", folder / "train", folder / "m"]
+    told = run("train", "--verbose", *flags)
+    record = json.loads(told.stdout)
+    lines = [line for line in told.stderr.splitlines() if line.startswith("RandSVM: round")]
+    assert record["rounds"] == len(record["history"]) == len(lines) > 1
+    assert lines[0].startswith("RandSVM: round 1: 60 rows, ") and "violators among 90 other rows" in lines[0]
+    assert record["stop_reason"] == "no violators" and 0 <= record["duality_gap"] < 0.1
+    assert "RandSVM" not in run("train", *flags).stderr
+    report = run("train", *(flag for flag in flags if flag != "--json")).stdout
+    assert f"stopped by no violators, round {record['rounds']}" in " ".join(report.split())
 
 
 def test_flags_reach_the_solver(files):
@@ -139,6 +185,16 @@ def test_liblinear_takes_its_only_kernel(files):
     folder, _, _ = files
     assert run("train", "-s", "liblinear", "-t", "linear", folder / "train", folder / "m").exit_code == 0
     assert "solver_type" in (folder / "m").read_text()
+
+
+def test_the_format_of_the_model_file_is_said(files):
+    folder, _, _ = files
+    for solver, words in (
+        ("smo", "(LIBSVM's format)"),
+        ("pegasos", "(LIBLINEAR's format)"),
+        ("rfeatsvm2", "own format"),
+    ):
+        assert words in run("train", "-s", solver, folder / "train", folder / "m").stdout
 
 
 def test_a_name_of_the_catalogue(files, monkeypatch):

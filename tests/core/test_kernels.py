@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
-from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
 
-from svmreduce.core.kernels import KernelRows, decision_function, kernel_matrix
-from svmreduce.kernels import KernelSpec
+from svmreduce.core.kernels import KernelRows, decision_function, kernel_matrix, kernel_rows
+from svmreduce.kernels import KernelMixture, KernelSpec
+from svmreduce.norms import learn_norm
 
 KERNELS = {
     "linear": (KernelSpec("linear"), {}),
@@ -36,6 +37,54 @@ def test_values_equal_scikit_learn(name, d, form):
     assert_allclose(single / scale, expected / scale, atol=2e-6)
     coef = _rows(700, 3, 3)
     assert_allclose(decision_function(kernel, form(X), form(Z), coef), expected @ coef, rtol=1e-10, atol=1e-10)
+
+
+def _kmod(X, Z, gamma, coef0):
+    """KMOD by its original definition, a·(exp(γ/(||x-z||² + σ²)) - 1) with σ² = 1/gamma, γ = coef0/gamma."""
+    squared = pairwise_distances(X, Z, "sqeuclidean")
+    if coef0 == 0:
+        return 1 / (1 + gamma * squared)
+    return np.expm1(coef0 / gamma / (squared + 1 / gamma)) / np.expm1(coef0)
+
+
+@pytest.mark.parametrize("coef0", [0.0, 1e-9, 1e-3, 2e-3, 1.0, 50.0])
+@pytest.mark.parametrize("d", [3, 40])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_kmod_by_its_definition(coef0, d, form):
+    X, Z = _rows(70, d, 1, 0.6), _rows(600, d, 2, 0.6)
+    expected, kernel = _kmod(X, Z, 0.1, coef0), KernelSpec("kmod", 0.1, coef0)
+    assert_allclose(kernel_matrix(kernel, form(X), form(Z)), expected, atol=1e-12)
+    assert_allclose(kernel_matrix(kernel, form(X), form(Z), np.float32), expected, atol=2e-6 * max(1, coef0))
+    assert_allclose(KernelRows(kernel, form(X)).diagonal(), 1.0)
+
+
+def test_kmod_falls_with_the_distance_and_is_positive_definite():
+    X = _rows(80, 2, 1)
+    for coef0 in (0.0, 1.0, 700.0, 1e4):
+        along = kernel_matrix(KernelSpec("kmod", 1.0, coef0), np.zeros((1, 1)), np.linspace(0, 3, 50)[:, None])[0]
+        assert along[0] == pytest.approx(1) and (np.diff(along) <= 1e-300).all() and (along >= 0).all()
+        assert np.linalg.eigvalsh(kernel_matrix(KernelSpec("kmod", 1.0, coef0), X, X)).min() > -1e-12
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_a_mixture_is_the_weighted_sum_of_its_parts(form):
+    X, Z = _rows(300, 5, 1, 0.6), _rows(700, 5, 2, 0.6)  # more left rows than one band
+    norm = learn_norm("mahalanobis", Z)
+    parts = (KernelSpec("rbf", 0.2, norm=norm), KernelSpec("poly", 0.3, 1.0, 2), KernelSpec("kmod", 0.5, 1.0))
+    mixture = KernelMixture(parts, (0.5, 0.3, 0.2))
+    expected = sum(
+        weight * kernel_matrix(part, form(X), form(Z)) for weight, part in zip(mixture.weights, parts, strict=True)
+    )
+    assert_allclose(kernel_matrix(mixture, form(X), form(Z)), expected, rtol=1e-12)
+    coef = _rows(700, 2, 3)
+    assert_allclose(decision_function(mixture, form(X), form(Z), coef), expected @ coef, rtol=1e-9, atol=1e-9)
+    rows = kernel_rows(mixture, form(X), np.float64)
+    assert_allclose(rows.diagonal(), np.diag(kernel_matrix(mixture, form(X), form(X))), rtol=1e-12)
+    some, stride = np.array([4, 2, 290]), 9  # into a larger block, as a solver has it
+    block = np.full(3 * stride, -7.0)
+    rows.block(some, rows, some[:2], block, stride)
+    assert_allclose(block.reshape(3, stride)[:, :2], kernel_matrix(mixture, form(X[some]), form(X[some[:2]])))
+    assert (block.reshape(3, stride)[:, 2:] == -7).all()
 
 
 def test_dense_and_sparse_rows_may_be_mixed():

@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.svm import SVC
 
 from svmreduce.core import smo
-from svmreduce.core.kernels import kernel_matrix
+from svmreduce.core.kernels import KernelRows, kernel_matrix
 from svmreduce.core.working_set import WorkingSet
 from svmreduce.errors import InputError
 from svmreduce.kernels import KernelSpec
@@ -237,7 +237,7 @@ def test_working_set_block_stays_right_while_rows_come_and_go():
     X = rng.normal(size=(900, 3))
     kernel = KernelSpec("rbf", 0.5)
     K = kernel_matrix(kernel, X, X)
-    work = WorkingSet(smo.KernelRows(kernel, X, np.float64), megabytes=4)
+    work = WorkingSet(KernelRows(kernel, X, np.float64), megabytes=4)
     outside = list(rng.permutation(900))
     for _ in range(12):
         new = np.array([outside.pop() for _ in range(min(len(outside), 90, work.capacity - work.size))], np.int64)

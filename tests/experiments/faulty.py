@@ -1,6 +1,8 @@
 """Solvers that misbehave, each in one way, at C = 2; at any other C they are the plain engine."""
 
 import os
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -44,3 +46,18 @@ class WaitsForGate(_Faulty):
     def misbehave(self):
         while not os.path.exists(os.environ["GATE"]):
             time.sleep(0.02)
+
+
+class LeavesChild(_Faulty):
+    """Starts a process that would outlive it, and sleeps past its limit."""
+
+    def misbehave(self):
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        with open(os.environ["GATE"], "w") as file:
+            file.write(str(child.pid))
+        time.sleep(600)
+
+
+class GoesElsewhere(_Faulty):
+    def misbehave(self):
+        os.chdir("/")

@@ -5,7 +5,7 @@ import yaml
 
 from svmreduce.errors import InputError
 from svmreduce.experiments.config import Config, configs_folder, load
-from svmreduce.experiments.plan import expand
+from svmreduce.experiments.plan import expand, methods_of
 
 PLAIN = {"name": "try", "datasets": [{"generator": "checkerboard", "rows": 50}], "solvers": ["smo"]}
 
@@ -25,6 +25,7 @@ def write(folder, file="try.yaml", /, **changes):
         ({"repeats": 0}, "repeats: Input should be greater than or equal to 1, got 0"),
         ({"name": "a/b"}, "name: String should match pattern"),
         ({"limits": {"second": 3}}, "limits: unknown key 'second': did you mean 'seconds'?"),
+        ({"split": {"shuffle": False}}, "split: 'shuffle: false' belongs to 'folds'"),
         ({"split": {"folds": 5, "holdout": 0.2}}, "split: 'folds' and 'holdout' exclude each other"),
         ({"datasets": [{"rows": 5}]}, "datasets.0: give one of 'name', 'generator' and 'file', got none"),
         ({"datasets": [{"generator": "checkerboard"}]}, "datasets.0: a generator needs 'rows'"),
@@ -55,8 +56,14 @@ def test_mistakes_are_told_with_file_and_key(tmp_path, changes, said):
         ({"solvers": ["libsvm"], "reducers": ["derive_rs"]}, "libsvm after derive_rs: its rows carry weights"),
         ({"solvers": ["libsvm"], "reducers": ["random"]}, "or set weighted: false"),
         ({"solvers": ["smo", "smo"]}, "two methods are called 'smo': tell them apart by 'as'"),
+        ({"datasets": ["iris", "iris"]}, "two data sets are called 'iris': tell them apart by 'as'"),
         ({"baseline": "libsvm"}, "unknown baseline 'libsvm': known are smo"),
         ({"grid": {"gama": [1]}}, "unknown parameter in grid 'gama': did you mean 'gamma'?"),
+        ({"grid": {"C": []}}, "grid.C: an empty list leaves nothing to run"),
+        ({"grid": {"threads": [1, 2]}}, "grid.threads: set threads of the experiment instead"),
+        ({"solvers": [{"name": "smo", "tol": []}]}, "tol: an empty list leaves nothing to run"),
+        ({"solvers": ["sklearn.svm:SVC"]}, "solver 'sklearn.svm:SVC': is no solver; subclass BaseSolver"),
+        ({"scaling": "zero_on"}, "unknown scaler 'zero_on'"),
         ({"grid": {"C": [1, 0]}}, "C must be a positive number, got 0"),
         ({"datasets": ["ijcnn"]}, "unknown data set 'ijcnn': did you mean 'ijcnn1'?"),
         ({"datasets": [{"generator": "chequerboard", "rows": 9}]}, "did you mean 'checkerboard'?"),
@@ -81,6 +88,17 @@ def test_scales_and_extends_lay_over_each_other(tmp_path):
     assert (smoke.grid, smoke.limits.seconds, smoke.repeats, smoke.scale) == ({"C": [0.125]}, 3, 2, "smoke")
 
 
+def test_powers_are_read_wherever_a_parameter_is(tmp_path):
+    reducer = {"name": "bootstrap", "C": "2^4", "weak_params": {"tol": "2^-3"}, "share": ["2^-1", 1]}
+    methods = methods_of(
+        load(write(tmp_path, solvers=[{"name": "smo", "C": "1e-2", "reducer": reducer}], control=False))
+    )
+    assert [method.reducer_params["share"] for method in methods] == [0.5, 1]
+    for method in methods:
+        assert method.solver_params == {"C": 0.01}
+        assert (method.reducer_params["C"], method.reducer_params["weak_params"]) == (16, {"tol": 0.125})
+
+
 def test_files_that_extend_each_other_are_told(tmp_path):
     write(tmp_path, "a.yaml", extends="b.yaml")
     write(tmp_path, "b.yaml", extends="a.yaml")
@@ -102,3 +120,19 @@ def test_what_is_no_mapping_is_told_in_one_line(tmp_path, content):
 def test_every_experiment_that_comes_with_the_package_can_be_planned(path, scale):
     config = load(path, scale=scale)
     assert isinstance(config, Config) and expand(config)
+
+
+def test_a_key_that_stands_twice_is_told_with_its_line(tmp_path):
+    path = write(tmp_path)
+    path.write_text(path.read_text() + "name: again\n")
+    with pytest.raises(InputError, match=r"line [0-9]+: the key 'name' stands twice"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [("datasets.0.rows", "datasets is no mapping; set it as a whole"), ("scale", "use --scale")],
+)
+def test_settings_that_cannot_be_laid_over_are_told(tmp_path, key, said):
+    with pytest.raises(InputError, match=said):
+        load(write(tmp_path), settings={key: 1})

@@ -2,9 +2,10 @@
 
 from collections import Counter
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from svmreduce.experiments import plan as plan_module
 from svmreduce.experiments.config import Config
 from svmreduce.experiments.plan import expand, methods_of
 
@@ -47,11 +48,12 @@ def test_a_method_that_does_not_take_a_grid_parameter_runs_once_for_all_its_valu
     assert Counter(task.method for task in tasks) == {"smo": 6, "liblinear": 2}
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 4))
 def test_the_methods_of_a_block_stand_together_and_needs_come_first(seed, methods):
     solvers = [{"name": "smo", "as": f"m{k}", "tol": 0.1**k, "reducer": "derive_rs"} for k in range(methods)]
     tasks = plan(solvers=solvers, grid={"C": [1, 2]}, seeds=[seed])
-    place = {task.id: number for number, task in enumerate(tasks)}
+    place = {task.id: number for number, task in reversed(list(enumerate(tasks)))}  # where it comes first
     for task in tasks:
         assert all(place[need] < place[task.id] for need in (task.reduction, task.size_of) if need)
     points = [task.point["C"] for task in tasks if task.kind == "fit"]
@@ -64,3 +66,37 @@ def test_the_order_of_methods_differs_between_blocks():
     )
     orders = {tuple(task.method for task in tasks if task.point["C"] == C) for C in range(1, 9)}
     assert len(orders) > 1
+
+
+def test_a_data_set_may_have_a_split_of_its_own():
+    tasks = plan(datasets=[BOARD | {"as": "a"}, BOARD | {"as": "b", "split": {"folds": 4}}], split={"holdout": 0.5})
+    assert Counter(task.title for task in tasks) == {"a": 1, "b": 4}
+    assert {task.title: task.split for task in tasks} == {"a": {"holdout": 0.5}, "b": {"folds": 4}}
+
+
+def test_an_experiment_may_consist_of_reductions_only():
+    tasks = plan(solvers=["smo", {"name": "smo", "as": "AESVM", "reducer": {"name": "derive_rs", "V": [10, 20]}}],
+                 grid={"gamma": [1, 2]}, fits=False)  # fmt: skip
+    assert Counter((task.kind, task.method) for task in tasks) == {
+        ("reduction", "AESVM V=10"): 2,
+        ("reduction", "AESVM V=20"): 2,
+    }
+
+
+def test_two_methods_that_compute_the_same_both_keep_their_rows():
+    tasks = plan(solvers=["smo", {"name": "smo", "as": "fixed", "C": 2}], grid={"C": [1, 2, 4]})
+    assert Counter(task.method for task in tasks) == {"smo": 3, "fixed": 1}
+    assert len({task.id for task in tasks}) == 3
+
+
+def test_names_do_not_change_what_is_computed_but_own_code_does(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    source = "from svmreduce.solvers.smo import SMO\n\nclass Mine(SMO):\n    pass\n"
+    (tmp_path / "own_method.py").write_text(source)
+    solver = {"name": "own_method:Mine"}
+    (first,) = plan(solvers=[solver])
+    (renamed,) = plan(solvers=[solver | {"as": "other"}], datasets=[BOARD | {"as": "board"}], baseline="other")
+    (tmp_path / "own_method.py").write_text(source + "# changed\n")
+    plan_module._own_code.cache_clear()
+    (changed,) = plan(solvers=[solver])
+    assert first.id == renamed.id != changed.id

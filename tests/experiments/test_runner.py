@@ -200,6 +200,41 @@ def test_dask_gives_the_same_figures_and_survives_a_lost_worker(tmp_path):
     assert {r["engine"] for r in there} == {"dask"} and all(r["environment"]["load"] is not None for r in there)
 
 
+def test_a_worker_takes_its_children_with_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("GATE", str(tmp_path / "pid"))
+    config = load(write(tmp_path, solvers=[faulty("LeavesChild")], grid={"C": [2]}, limits={"seconds": 4}))
+    (record,), _ = run(config, tmp_path / "run")
+    assert record["status"] == "timeout"
+    wait_for(lambda: not alive(int((tmp_path / "pid").read_text())), 10)
+
+
+def test_a_method_that_changes_the_folder_does_not_lose_the_files_of_others(tmp_path, monkeypatch):
+    rows = "".join(f"{1 - 2 * (k % 2)} 1:{k} 2:{k * k % 7}\n" for k in range(40))
+    (tmp_path / "own.txt").write_text(rows)
+    monkeypatch.setenv("PYTHONPATH", os.getcwd())
+    monkeypatch.chdir(tmp_path)
+    config = load(write(tmp_path, solvers=[faulty("GoesElsewhere")], datasets=[{"file": "own.txt"}], seeds=[0, 1]))
+    records, _ = run(config, tmp_path / "run")
+    assert {record["status"] for record in records} == {"ok"}
+
+
+def test_a_report_has_the_records_of_the_plan_under_its_names(tmp_path):
+    """Records of other settings in the same folder are counted, not mixed in; names are those of the last run."""
+    folder = tmp_path / "run"
+    for changes in ({"threads": 2}, {}, {"solvers": [{"name": "smo", "as": "mine"}], "baseline": "mine"}):
+        config = load(write(tmp_path, **changes))
+        earlier = store.read(folder, planned_only=False) if folder.exists() else None
+        plan = runner.agenda(config, expand(config), earlier, folder)
+        with store.Store(folder) as writer, open_engine("local", jobs=1, threads=1) as workers:
+            writer.write_plan(plan.as_dict())
+            runner.execute(plan, writer, workers)
+    assert not plan.todo  # a new name is no new task
+    found = store.read(folder)
+    assert (len(found.records), found.other, found.missing) == (3, 3, 0)
+    assert {(record["method"], record["baseline"]) for record in found.records} == {("mine", "mine")}
+    assert {record["environment"]["threads"] for record in found.records} == {1}
+
+
 def wait_for(condition, seconds=120):
     end = time.monotonic() + seconds
     while not condition():

@@ -28,10 +28,10 @@ def test_what_is_appended_is_read(tmp_path):
     assert read(found.path).records == made  # the file by its own name
 
 
-def test_the_latest_record_counts_in_the_place_of_the_first(tmp_path):
+def test_of_two_records_of_one_id_the_later_one_counts(tmp_path):
     first, other, again = record(fold=0, accuracy=0.5), record(fold=1), record(fold=0, accuracy=0.7)
     found = read(write(tmp_path, [first, other, again])).records
-    assert found == [again, other]
+    assert found == [other, again]
 
 
 def test_records_are_strict_json(tmp_path):

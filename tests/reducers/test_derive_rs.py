@@ -20,6 +20,7 @@ KERNELS = [
     KernelSpec("rbf", 0.5),
     KernelSpec("poly", 1.0, 1.0, 2),
     KernelSpec("linear"),
+    KernelSpec("kmod", 0.5, 1.0),
 ]
 
 
@@ -27,7 +28,7 @@ def _reducer(kernel, **options):
     return DeriveRS(kernel=kernel.name, gamma=kernel.gamma, coef0=kernel.coef0, degree=kernel.degree, **options)
 
 
-def _distance_to_hull(K_ss, k_x, k_xx):
+def distance_to_hull(K_ss, k_x, k_xx):
     """min ||φ(x) − Σ μ φ(s)||² over the simplex by a general-purpose solver."""
     n = len(k_x)
     answer = minimize(
@@ -60,7 +61,7 @@ def test_dropped_rows_are_near_the_hull_of_kept_rows_and_kept_rows_are_not(kerne
     for label in (0, 1):
         own = kept.indices[y[kept.indices] == label]
         for x in np.setdiff1d(np.flatnonzero(y == label), own):
-            assert _distance_to_hull(K[np.ix_(own, own)], K[x, own], K[x, x]) <= epsilon * 1.001
+            assert distance_to_hull(K[np.ix_(own, own)], K[x, own], K[x, x]) <= epsilon * 1.001
     assert 0 < len(kept.indices) < len(y)
 
 
@@ -195,3 +196,9 @@ def test_kept_share_is_the_printed_one(real_file, name, g, epsilon, printed):
     assert kept.sample_weight.sum() == pytest.approx(data.n_rows, rel=1e-12)
     assert kept.sample_weight.min() >= 1
     assert kept.info["residual_max"] <= epsilon
+
+
+def test_an_epsilon_below_rounding_is_refused_rather_than_broken():
+    X = 1e8 * np.random.default_rng(0).normal(size=(60, 3))
+    with pytest.raises(InputError, match="scale the data, or give a larger epsilon"):
+        DeriveRS(kernel="linear", epsilon=1e-2).fit_reduce(X, np.arange(60) % 2)

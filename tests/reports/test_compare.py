@@ -177,8 +177,10 @@ def times(libsvm, reduced, cells=2):
         (times(2, 1), times(2, 2.9), []),
         (times(2, 1), times(2, 3.1), ["regression"]),
         (times(2, 3.1), times(2, 1), ["improved"]),
-        (times(2, 0.2), times(2, 20), []),  # 0.4 s are too short for a ratio
-        (times(2, 0.25), times(2, 20), ["regression"]),
+        (times(2, 0.002), times(2, 0.7), []),  # sums below half a second are noise
+        (times(2, 0.002), times(2, 20), ["regression"]),  # but not above
+        (times(0.2, 0.1), times(0.2, 20), []),  # too short a baseline for a ratio
+        (times(5, 0.1), times(0.5, 0.1), []),  # a quiet machine after a busy one
     ],
 )
 def test_time_is_judged_as_a_ratio_inside_one_run(base, new, verdicts):
@@ -194,7 +196,7 @@ def test_time_ratios_are_told_and_can_be_tightened():
     assert judged(base, new, from_flags(["time_ratio=20%"])).exit_code == 1
     short = judged(times(0.1, 0.1), times(0.1, 0.1))
     assert not short.ratios[0]["judged"]
-    assert short.notes == ["time ratios not judged, as a sum is below 0.5 s: 1 of 1"]
+    assert short.notes == ["time ratios not judged, as libsvm took less than 0.5 s: 1 of 1"]
 
 
 def test_only_cells_that_both_runs_finished_count_for_time():

@@ -149,7 +149,7 @@ def test_where_it_was_measured():
         entry["run"] = "2026-01-01" if number == 3 else "2026-01-02"
     lines = environment_table(as_run(made, unreadable=2)).notes
     assert lines == [
-        "Records: 10 (10 ok), 1 of them from earlier runs",
+        "Records: 10 (10 ok), made in 2 runs",
         "Unreadable lines passed over: 2, in a/records.jsonl",
         "Host other: A CPU, load 1.75 to 1.75, 1 records",
         "Host box: A CPU, load 0.25 to 0.50, 9 records",

@@ -24,9 +24,12 @@ def cloud(rows=150, features=5, classes=2, seed=0):
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
-def test_nodes_are_what_libsvm_itself_would_build(form):
+@pytest.mark.parametrize("full", [True, False])
+def test_nodes_are_what_libsvm_itself_would_build(form, full):
     X, _ = cloud(20)
     X[4] = 0
+    if full:
+        X += 0.5
     nodes, addresses, ends = node_rows(form(X), spare=1)
     for row in range(20):
         own, _ = svm.gen_svm_nodearray(X[row])

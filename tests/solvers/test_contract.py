@@ -1,5 +1,6 @@
 """What every registered solver promises, whoever wrote it."""
 
+import re
 import subprocess
 import sys
 import warnings
@@ -21,11 +22,31 @@ MACHINES = [solver for solver in ALL if solver.kernels]  # the others are no SVM
 WEIGHTED = [solver for solver in ALL if solver.accepts_weights]
 UNWEIGHTED = [solver for solver in ALL if not solver.accepts_weights]
 
+# One pass is an approximation; passes until no row violates give the optimum, in which weights are repetitions
+TO_THE_END = {"LASVM": {"epochs": 50}}
+# Two fits of these come near the same optimum, but their decision values differ by so much.
+BY_CHANCE = {
+    # steps of size 1/t on rows in random order: a digit more costs ten times the steps
+    **dict.fromkeys(("Pegasos", "KernelPegasos"), 0.2),
+    "FW": 1e-4,  # steps toward rows only: a digit more costs ten times the steps
+    "BVM": 0.6,  # a ball of fixed radius has many centres, and which is found depends on the rows it began with
+}
+
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
 def name_of(solver):
     return solver.__name__
+
+
+def within(solver, usual):
+    """The tolerance of a comparison between two fits that have the same optimum."""
+    return max(usual, BY_CHANCE.get(solver.__name__, 0.0))
+
+
+def same_gamma(fitted):
+    """The kernel width of a fitted solver as a parameter, if it has one."""
+    return {"gamma": fitted.model_.kernel.gamma} if "gamma" in fitted.get_params() else {}
 
 
 def cloud(rows=80, features=4, classes=2, seed=0):
@@ -41,7 +62,7 @@ class TestEverySolver:
         X, y = cloud()
         fitted = solver().fit(X, y)
         assert fitted.n_features_in_ == 4
-        assert set(fitted.seconds_) == {"convert", "reduce", "solve"}
+        assert {"convert", "reduce", "solve"} <= set(fitted.seconds_) <= {"convert", "reduce", "solve", "certify"}
         assert all(seconds >= 0 for seconds in fitted.seconds_.values())
         assert fitted.converged_ is True and fitted.n_iter_ > 0
         assert fitted.predict(X).shape == y.shape
@@ -70,6 +91,15 @@ class TestEverySolver:
         X, y = cloud()
         first, second = solver().fit(X, y), solver().fit(X, y)
         assert np.array_equal(first.model_.decision_function(X), second.model_.decision_function(X))
+
+    def test_any_seed_gives_its_own_result_again(self, solver):
+        if "random_state" not in solver().get_params():
+            return
+        X, y = cloud(300, seed=2)
+        for seed in (7, np.random.RandomState(7)):
+            models = [solver(random_state=clone(seed, safe=False)).fit(X, y).model_ for _ in range(2)]
+            assert np.array_equal(models[0].decision_function(X), models[1].decision_function(X))
+        assert np.isfinite(solver(random_state=None).fit(X, y).model_.decision_function(X)).all()
 
     def test_float32_input(self, solver):
         X, y = cloud()
@@ -100,7 +130,14 @@ class TestEverySolver:
 
     def test_more_features_than_rows(self, solver):
         X, y = cloud(10, 60)
-        assert np.isfinite(solver().fit(X, y).model_.decision_function(X)).all()
+        for rows in (X, sparse.csr_matrix(X)):
+            assert np.isfinite(solver().fit(rows, y).model_.decision_function(rows)).all()
+
+    def test_nothing_but_zeros(self, solver):
+        X, y = np.zeros((8, 3)), np.arange(8) % 2
+        for rows in (X, sparse.csr_matrix(X)):
+            values = solver().fit(rows, y).model_.decision_function(rows)
+            assert np.isfinite(values).all() and np.ptp(values) == 0
 
     def test_constant_columns_zero_rows_and_duplicates(self, solver):
         X, y = cloud(40)
@@ -146,7 +183,9 @@ class TestEveryClassifier:
         X, y = cloud()
         order = np.argsort(-y, kind="stable")
         forward, backward = solver().fit(X, y), solver().fit(X[order], y[order])
-        np.testing.assert_allclose(forward.decision_function(X), backward.decision_function(X), atol=5e-2)
+        np.testing.assert_allclose(
+            forward.decision_function(X), backward.decision_function(X), atol=within(solver, 5e-2)
+        )
 
     def test_many_classes(self, solver):
         X, y = cloud(150, 6, 5)
@@ -157,14 +196,24 @@ class TestEveryClassifier:
         assert np.mean(fitted.classes_[scores.argmax(axis=1)] == words) > 0.85
         assert fitted.score(X, words) > 0.85
 
-    def test_one_row_per_class(self, solver):
-        X = np.eye(3)
+    @pytest.mark.parametrize("classes", [2, 3])
+    def test_one_row_per_class(self, solver, classes):
+        X = np.eye(3)[:classes]
         settings = {"C": 100} if "C" in parameters_of(solver) else {}
-        assert solver(**settings).fit(X, [0, 1, 2]).predict(X).tolist() == [0, 1, 2]
+        for rows in (X, sparse.csr_matrix(X)):
+            assert solver(**settings).fit(rows, range(classes)).predict(rows).tolist() == list(range(classes))
 
     def test_equal_rows_of_both_classes(self, solver):
         fitted = solver().fit(np.ones((6, 2)), [0, 1] * 3)
         assert np.isfinite(fitted.decision_function(np.ones((1, 2)))).all()
+
+    def test_rows_that_contradict_each_other_among_others(self, solver):
+        X, y = cloud(60)
+        twice, labels = np.vstack([X, X[:6]]), np.concatenate([y, 1 - y[:6]])
+        for rows in (twice, sparse.csr_matrix(twice)):
+            fitted = solver().fit(rows, labels)
+            assert np.isfinite(fitted.decision_function(rows)).all()
+            assert np.mean(fitted.predict(rows)[6:60] == y[6:]) > 0.9
 
     def test_one_class_is_refused(self, solver):
         with pytest.raises(ValueError, match=r"at least two classes.*got 1 class$"):
@@ -178,7 +227,8 @@ class TestEveryClassifier:
 @pytest.mark.parametrize("solver", UNWEIGHTED, ids=name_of)
 def test_weights_are_refused_with_a_reason(solver):
     X, y = cloud()
-    with pytest.raises(InputError, match=f"{solver.__name__} cannot take sample_weight: {solver.weights_reason}"):
+    reason = re.escape(solver.weights_reason)
+    with pytest.raises(InputError, match=f"{solver.__name__} cannot take sample_weight: {reason}"):
         solver().fit(X, y, sample_weight=np.ones(len(y)))
     if "classification" in solver.tasks:
         assert "'smo'" in solver.weights_reason and SOLVERS.get("smo").accepts_weights
@@ -189,23 +239,26 @@ class TestWeights:
     def test_whole_weights_equal_repeated_rows_and_zero_equals_none(self, solver):
         X, y = cloud(60, seed=3)
         times = np.random.default_rng(0).integers(0, 4, len(y))
-        weighted = solver(C=0.7, tol=1e-6).fit(X, y, sample_weight=times)
-        repeated = solver(C=0.7, tol=1e-6, gamma=weighted.model_.kernel.gamma)
+        settings = {"C": 0.7, "tol": 1e-6, **TO_THE_END.get(solver.__name__, {})}
+        weighted = solver(**settings).fit(X, y, sample_weight=times)
+        repeated = solver(**settings, **same_gamma(weighted))
         repeated.fit(np.repeat(X, times, axis=0), np.repeat(y, times))
         values, others = (fitted.model_.decision_function(X) for fitted in (weighted, repeated))
-        np.testing.assert_allclose(values, others, atol=1e-3)
+        np.testing.assert_allclose(values, others, atol=within(solver, 1e-3))
         if weighted.objective_ is not None:
-            assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-6)
-        assert np.all(times[weighted.support_] > 0)
+            assert weighted.objective_ == pytest.approx(repeated.objective_, rel=within(solver, 1e-5) / 10)
+        if hasattr(weighted, "support_"):
+            assert np.all(times[weighted.support_] > 0)
 
     def test_many_classes_with_weights(self, solver):
         X, y = cloud(90, classes=3, seed=3)
         times = np.random.default_rng(0).integers(1, 4, len(y))
-        weighted = solver(tol=1e-6).fit(X, y, sample_weight=times)
-        repeated = solver(tol=1e-6, gamma=weighted.model_.kernel.gamma)
+        settings = {"tol": 1e-6, **TO_THE_END.get(solver.__name__, {})}
+        weighted = solver(**settings).fit(X, y, sample_weight=times)
+        repeated = solver(**settings, **same_gamma(weighted))
         repeated.fit(np.repeat(X, times, axis=0), np.repeat(y, times))
         np.testing.assert_allclose(
-            weighted.model_.decision_function(X), repeated.model_.decision_function(X), atol=1e-2
+            weighted.model_.decision_function(X), repeated.model_.decision_function(X), atol=within(solver, 1e-2)
         )
 
     @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ _WEIGHT_CHECKS = (
     "check_sample_weight_equivalence_on_dense_data",
     "check_sample_weight_equivalence_on_sparse_data",
 )
-_REFUSES_WEIGHTS = dict.fromkeys(_WEIGHT_CHECKS, "official backends refuse weights, with a reason")
+_REFUSES_WEIGHTS = dict.fromkeys(_WEIGHT_CHECKS, "refuses weights, with a reason")
 _UP_TO_TOL = {
     f"check_sample_weight_equivalence_on_{form}_data": "weights equal repeated rows up to tol, not to 1e-7; "
     "test_contract.py checks it at a small tol"

@@ -1,0 +1,233 @@
+"""The span of a few vectors in kernel space, which grows by the vector that promises most.
+
+w is kept in orthonormal coordinates: the first belongs to the constant feature, the others follow from the
+basis by the Cholesky factor L of its kernel matrix. A new basis vector b is to point along the part of the last
+plane's pull that lies outside the span, r = a − Pa, because that is the steepest way down. For rbf kernels it
+is any point of the input space: the fixed point of
+
+    b ← (Σ s_i k(x_i, b) x_i) / (Σ s_i k(x_i, b)),      r = Σ s_i φ(x_i),
+
+begun at the best of some rows. For other kernels it is that row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import lapack, solve_triangular
+
+from svmreduce.core.cutting_plane import cut_part, masked_sum
+from svmreduce.core.jit import in_threads, resolve_threads
+from svmreduce.core.kernels import KernelRows, kernel_matrix
+from svmreduce.core.svmperf import Plane
+from svmreduce.core.tiles import RBF
+
+PIECE = 4096  # rows of a sweep that go together, whatever the number of threads
+TRIED = 59  # rows a new basis vector is chosen from: likely to hold one of the best twentieth
+PULLING = 1000  # rows that stand for all of a cut in the search for a basis vector; they are made dense
+MOST_DENSE = 20_000_000  # numbers in those rows
+FIXED_POINT_STEPS, SETTLED = 10, 1e-3  # the last step is the one that moves b by less than this share of itself
+# What is nearer to the span than this, in squared length relative to k(b, b), is in it
+INSIDE = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-10}
+
+
+class BasisSpace:
+    """w in the span of at most ``most`` basis vectors and the constant feature.
+
+    Parameters
+    ----------
+    kernel, X : the rows
+    pull : array, y·weight of each row, weights adding up to one
+    bias : float, value of the constant feature
+    most : int, basis vectors; if there are no more rows than that, all rows are the basis at once
+    dtype : of the kernel values
+    cache_mb : float, memory for them; if it is too little they are computed anew for each plane
+    """
+
+    def __init__(self, kernel, X, pull, bias, most, *, dtype, cache_mb, seed, threads=None):
+        self.kernel, self.X, self.pull, self.bias = kernel, X, pull, bias
+        self.n, self.most = X.shape[0], min(most, X.shape[0])
+        self.threads = resolve_threads(threads)
+        self.rng = np.random.default_rng(seed)
+        self.rows = KernelRows(kernel, X, dtype)
+        self.inside = INSIDE[self.rows.dtype]
+        self.kernel_evals = 0
+        self.size, self.exhausted = 0, False
+        self.chosen = np.empty(0, np.int64)  # the rows that are the basis, unless its vectors are invented
+        self.invented = np.empty((0, X.shape[1])) if kernel.code == RBF and self.most < self.n else None
+        self.basis = None  # ready to be evaluated against the rows; only where K is not kept
+        self.L = np.zeros((self.most, self.most))
+        fits = self.n * self.most * self.rows.dtype.itemsize <= cache_mb * 2**20
+        self.K = np.empty((self.n, self.most), self.rows.dtype) if fits else None
+        if self.most == self.n:
+            self._take_all_rows()
+
+    @property
+    def dimension(self) -> int:
+        return 1 + self.size
+
+    @property
+    def grows(self) -> bool:
+        return self.size < self.most and not self.exhausted
+
+    def vectors(self):
+        return self.X[self.chosen] if self.invented is None else self.invented
+
+    def coefficients(self, w) -> np.ndarray:
+        """Of the basis vectors in w."""
+        return self.solve(w[1:], transposed=True)
+
+    def plane(self, w) -> Plane:
+        beta, offset = self.coefficients(w), self.bias * w[0]
+        cut = np.empty(self.n, np.int8)
+
+        def sweep(piece):
+            part = np.arange(piece * PIECE, min(self.n, (piece + 1) * PIECE))
+            own = slice(part[0], part[-1] + 1)
+            total = np.zeros(self.size)
+            K = self.inner(part) if self.K is None else self.K[own]
+            return total, *cut_part(K, beta, offset, self.pull[own], cut[own], total)
+
+        totals, weights, pulls, losses = zip(*in_threads(sweep, -(-self.n // PIECE), self.threads), strict=True)
+        a = np.concatenate([[self.bias * sum(pulls)], self.solve(np.sum(totals, axis=0))])
+        return Plane(a, sum(weights), sum(losses), cut)
+
+    def extend(self, plane: Plane, planes) -> np.ndarray | None:
+        """Add the basis vector that suits this plane best; what every plane is in the new direction.
+
+        None if nothing that was tried lies outside the span.
+        """
+        pulling = max(TRIED, min(PULLING, MOST_DENSE // self.X.shape[1]))
+        missing = _Missing(self, self._some(np.flatnonzero(plane.cut), pulling))
+        tried = self._some(np.arange(self.n), TRIED)
+        found = missing.best(self.prepared(self.X[tried]), self.inner(tried))
+        if not found:
+            self.exhausted = True
+            return None
+        row = tried[found.which]
+        if self.invented is None:
+            self.chosen = np.append(self.chosen, row)
+            b = self.X[[row]]
+        else:
+            b, found = missing.fixed_point(self.X[[row]], found)
+            self.invented = np.vstack([self.invented, b])
+        return self._append(self.prepared(b), found, planes)
+
+    def _append(self, new: KernelRows, found, planes):
+        m, height = self.size, np.sqrt(found.height)
+        self.L[m, :m], self.L[m, m] = found.coordinates, height
+        self.size += 1
+        column = self.against(np.arange(self.n), new)[:, 0]
+        if self.K is None:
+            self.basis = self.prepared(self.vectors())
+        else:
+            self.K[:, m] = column
+        values = self.pull * column
+        sums = np.array([masked_sum(cut, values) for cut in planes.cuts])
+        return (sums - planes.pulls[:, 1:] @ found.coordinates) / height
+
+    # ------------------------------------------------------------ kernel values and geometry
+
+    def prepared(self, Z) -> KernelRows:
+        """Vectors to be evaluated against the rows."""
+        if sparse.issparse(self.X) and not sparse.issparse(Z):
+            Z = sparse.csr_matrix(Z)
+        return KernelRows(self.kernel, Z, self.rows.dtype, like=self.rows)
+
+    def against(self, rows, new: KernelRows) -> np.ndarray:
+        """Kernel values of these rows with these vectors."""
+        K = np.empty((rows.size, new.n), self.rows.dtype)
+        self.rows.block(rows, new, np.arange(new.n), K.reshape(-1), new.n, self.threads)
+        self.kernel_evals += K.size
+        return K
+
+    def inner(self, rows) -> np.ndarray:
+        """Kernel values of these rows with the basis."""
+        if self.K is not None:
+            return self.K[rows, : self.size]
+        return self.against(rows, self.basis) if self.size else np.empty((rows.size, 0), self.rows.dtype)
+
+    def solve(self, right, transposed=False) -> np.ndarray:
+        """L⁻¹·right, or L⁻ᵀ·right."""
+        if self.size == 0:
+            return right
+        L = self.L[: self.size, : self.size]
+        return solve_triangular(L, right, lower=True, trans=int(transposed), check_finite=False)
+
+    def _some(self, rows, most):
+        return rows if rows.size <= most else np.sort(self.rng.choice(rows, most, replace=False))
+
+    def _take_all_rows(self):
+        """Every row that is not in the span of those before it, the one that sticks out most first."""
+        every = kernel_matrix(self.kernel, self.X, self.X, threads=self.threads)
+        self.kernel_evals += every.size
+        scale = max(np.abs(every.diagonal()).max(), 1e-300)
+        L, order, rank, _ = lapack.dpstrf(every, tol=self.inside * scale, lower=1)
+        self.size, self.exhausted = rank, True
+        self.chosen = order[:rank].astype(np.int64) - 1
+        self.L[:rank, :rank] = np.tril(L[:rank, :rank])
+        if self.K is None:
+            self.basis = self.prepared(self.vectors())
+        else:
+            self.K[:, :rank] = every[:, self.chosen]
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A vector that may join the basis: its coordinates in the span, the squared length of what sticks out of it,
+    and how much of the missing pull that covers."""
+
+    which: int
+    coordinates: np.ndarray
+    height: float
+    gain: float
+
+
+class _Missing:
+    """What the rows of a cut pull outside the span: r = Σ s_i φ(x_i) − Σ γ_j φ(b_j)."""
+
+    def __init__(self, space: BasisSpace, rows):
+        self.space, self.rows, self.s = space, rows, space.pull[rows]
+        self.inside = space.solve(self.s @ space.inner(rows).astype(np.float64))
+
+    def best(self, new: KernelRows, inner) -> Offer | None:
+        """The best of these vectors, given their kernel values with the basis; None if all are in the span."""
+        l = self.space.solve(inner.T.astype(np.float64))
+        diagonal = new.diagonal()
+        height = diagonal - np.einsum("ij,ij->j", l, l)
+        outside = height > self.space.inside * np.maximum(np.abs(diagonal), 1e-300)
+        if not outside.any():
+            return None
+        along = self.s @ self.space.against(self.rows, new) - self.inside @ l
+        gain = np.where(outside, along**2 / np.where(outside, height, 1.0), -1.0)
+        which = int(np.argmax(gain))
+        return Offer(which, l[:, which], float(height[which]), float(gain[which]))
+
+    def fixed_point(self, b, start: Offer) -> tuple[np.ndarray, Offer]:
+        """Move b to where r points most; it stays where it is if that gains nothing."""
+        space = self.space
+        b, own = (Z.toarray() if sparse.issparse(Z) else Z for Z in (b, space.X[self.rows]))
+        points = np.vstack([own, space.invented])
+        coef = np.concatenate([self.s, -space.solve(self.inside, transposed=True)])
+        ready, first = KernelRows(space.kernel, points, space.rows.dtype), b
+        for _ in range(FIXED_POINT_STEPS):
+            values = _one_column(ready, b)
+            pulls = coef * values
+            moved = (pulls @ points)[None, :] / pulls.sum()
+            if not np.isfinite(moved).all():
+                return first, start
+            settled = np.abs(moved - b).max() <= SETTLED * np.abs(moved).max()
+            b = moved
+            if settled:
+                break
+        found = self.best(space.prepared(b), _one_column(ready, b)[None, self.rows.size :])
+        return (b, found) if found and found.gain > start.gain else (first, start)
+
+
+def _one_column(rows: KernelRows, b):
+    """Kernel values of all these rows with one point."""
+    out = np.empty(rows.n, rows.dtype)
+    rows.block(np.arange(rows.n), KernelRows(rows.kernel, b, rows.dtype, like=rows), np.zeros(1, np.int64), out, 1)
+    return out

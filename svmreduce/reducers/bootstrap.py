@@ -1,0 +1,256 @@
+"""Bootstrap cleaning: the first stages of "Training data reduction to speed up SVM training"."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from contextlib import contextmanager
+from time import perf_counter
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from tqdm import tqdm
+
+from svmreduce.core.jit import resolve_threads
+from svmreduce.core.kernels import single_threaded_blas
+from svmreduce.errors import InputError
+from svmreduce.reducers.base import BaseReducer
+from svmreduce.reducers.gelling import curve_text, gelling_point
+from svmreduce.reducers.informative import SELECTIONS, candidates_of, entropy_of_votes
+from svmreduce.reducers.weak_svms import BLOCK, WeakSVMs
+from svmreduce.registry import build_method, nearest_name_error, parameters_of
+from svmreduce.solvers import SOLVERS
+from svmreduce.solvers.base import seed_of
+
+GELLING_MEMBERS = 5  # weak SVMs whose mean accuracy is a point of the curve: one alone is too noisy for a slope
+GELLING_ROWS = 10_000  # rows that they are judged on
+GELLING_CAP = 0.1
+
+
+class BootstrapCleaning(BaseReducer):
+    """Keep the rows that weak SVMs disagree about.
+
+    Small bootstrap samples train a bundle of weak SVMs, and each classifies all rows. A row that all of them get
+    right lies far from the border, one that all get wrong is taken for an outlier: both are cleaned away. Of the
+    others those with the most entropy of the answers are kept. Binary in the paper; with more classes the entropy is
+    that of the predicted classes, and the two rules for cleaning are the same.
+
+    Kept rows are ordinary rows of weight 1: they mark the border, and stand for no others.
+
+    Parameters
+    ----------
+    n_weak : int, default=10
+        Weak SVMs, the paper's N.
+    proportion : float or "auto", default=0.05
+        Size of a bootstrap sample as a part of all rows, the paper's P (at least 10 rows). "auto" raises it until
+        the accuracy hardly gains any more, the gelling point, and to 0.1 at most.
+    select : {"msfe", "mefs"}, default="msfe"
+        The fewest rows that hold ``share`` of the entropy, or the ``share`` of the rows left by cleaning that have
+        the most entropy.
+    share : float, default=0.6
+        Of the entropy (msfe) or of the rows (mefs).
+    weak : str, default="smo"
+        The solver of the weak SVMs, by name.
+    kernel : str, default="rbf"
+        Kernel of the weak SVMs; in a mixture such as ``gaussian_mahalanobis:5+rbf:5`` every SVM has one of them.
+    gamma : float or {"scale", "auto"}, default="scale"
+    coef0 : float, default=0.0
+    degree : int, default=3
+    C : float, default=1.0
+        Of the weak SVMs.
+    weak_params : dict or None
+        Other parameters of the weak solver, such as {"tol": 0.01}.
+    gelling_slope : float, default=0.15
+        What one more unit of proportion must bring in accuracy, the paper's α, for which it gives no number.
+    gelling_step : float, default=0.01
+        The paper's β.
+    audit : bool, default=False
+        Train the weak solver on all rows, too, and count in ``info["support"]`` how often the support vectors were
+        misclassified: what cleaning costs. As long as the training that the reduction is meant to save.
+    threads : int or None
+        None takes every core this process may use; the result does not depend on it.
+    verbose : bool, default=False
+    random_state : int, RandomState or None, default=0
+
+    Attributes
+    ----------
+    errors_ : array of shape (n,)
+        How many weak SVMs misclassify a row, the paper's k.
+    entropy_ : array of shape (n,)
+    proportion_ : float
+    curve_ : list of (proportion, accuracy), or None
+        How the gelling point was found.
+    weak_svms_ : list of fitted solvers
+    """
+
+    gives_weights = False
+    keeps_every_class = False
+
+    def __init__(
+        self,
+        n_weak=10,
+        proportion=0.05,
+        select="msfe",
+        share=0.6,
+        weak="smo",
+        kernel="rbf",
+        gamma="scale",
+        coef0=0.0,
+        degree=3,
+        C=1.0,
+        weak_params=None,
+        gelling_slope=0.15,
+        gelling_step=0.01,
+        audit=False,
+        threads=None,
+        verbose=False,
+        random_state=0,
+    ):
+        self.n_weak = n_weak
+        self.proportion = proportion
+        self.select = select
+        self.share = share
+        self.weak = weak
+        self.kernel = kernel
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.degree = degree
+        self.C = C
+        self.weak_params = weak_params
+        self.gelling_slope = gelling_slope
+        self.gelling_step = gelling_step
+        self.audit = audit
+        self.threads = threads
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @classmethod
+    def warm_up(cls) -> None:
+        SOLVERS.get("smo").warm_up()  # whose compiled code all kernel models predict by
+
+    def _reduce(self, X, y):
+        if self.select not in SELECTIONS:
+            raise nearest_name_error("select", str(self.select), SELECTIONS)
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise InputError("cleaning needs rows of at least two classes, got 1 class")
+        self._seconds = {}
+        seed = seed_of(self.random_state)
+        with single_threaded_blas:
+            bundle = self._classify(X, codes, seed)
+        with self._stage("select"):
+            candidates = candidates_of(self.errors_, self.n_weak)
+            kept = SELECTIONS[self.select](self.entropy_, candidates, self.share, _stream(seed, self.n_weak))
+        facts = self._facts(bundle, candidates, kept)
+        if self.audit:
+            facts["support"] = self._where_support_vectors_went(X, codes)
+        self._check_classes(classes, codes, kept, facts)
+        return kept, np.ones(len(kept)), facts | {"seconds": self._seconds}
+
+    @contextmanager
+    def _stage(self, name: str):
+        start = perf_counter()
+        yield
+        self._seconds[name] = self._seconds.get(name, 0.0) + perf_counter() - start
+
+    def _classify(self, X, codes, seed) -> list:
+        """Train the bundle, let it classify every row, and keep what it found as attributes."""
+        with self._stage("sample"):  # norms are learned here, too
+            settings = {name: getattr(self, name) for name in ("kernel", "gamma", "coef0", "degree", "C")}
+            svms = WeakSVMs(X, codes, weak=self.weak, settings=settings | (self.weak_params or {}),
+                            n_weak=self.n_weak, seed=seed, threads=resolve_threads(self.threads))  # fmt: skip
+        self.proportion_, self.curve_ = self.proportion, None
+        if self.proportion == "auto":
+            with self._stage("gelling"):
+                self._find_gelling_point(svms, seed)
+        with self._stage("sample"):
+            samples = svms.draw(self.proportion_)
+        blocks = -(-len(codes) // BLOCK)
+        with self._bar(self.n_weak * (1 + blocks)) as bar:
+            with self._stage("train"):
+                bundle = svms.train(samples, tell=bar.update)
+            with self._stage("classify"):
+                predicted = svms.classify(bundle, tell=bar.update)
+        with self._stage("select"):
+            votes = np.array([(predicted == code).sum(axis=0) for code in range(codes.max() + 1)])
+            self.errors_ = self.n_weak - votes[codes, np.arange(len(codes))]
+            self.entropy_ = entropy_of_votes(votes)
+        self.weak_svms_ = [member.solver for member in bundle]
+        return bundle
+
+    def _find_gelling_point(self, svms: WeakSVMs, seed: int) -> None:
+        random = _stream(seed, self.n_weak + 1)
+        rows = np.sort(random.choice(svms.n, min(svms.n, GELLING_ROWS), replace=False))
+        members = min(self.n_weak, GELLING_MEMBERS)
+        self.proportion_, self.curve_ = gelling_point(
+            lambda proportion: svms.accuracy(proportion, members, rows),
+            slope=self.gelling_slope, step=self.gelling_step, cap=GELLING_CAP,
+        )  # fmt: skip
+        if self.verbose:
+            print(f"gelling point {100 * self.proportion_:g} % ({curve_text(self.curve_)})", file=sys.stderr)
+
+    def _bar(self, jobs: int) -> tqdm:
+        return tqdm(total=jobs, unit="job", leave=False, disable=not (self.verbose and sys.stderr.isatty()))
+
+    def _facts(self, bundle, candidates, kept) -> dict:
+        """Counters for records; the arrays themselves are attributes."""
+        by_errors = np.bincount(self.errors_, minlength=self.n_weak + 1)
+        facts = {
+            "kept": len(kept),
+            "candidates": int(candidates.sum()),
+            "right_by_all": int(by_errors[0]),
+            "wrong_by_all": int(by_errors[-1]),
+            "rows_by_errors": by_errors.tolist(),
+            "entropy": float(self.entropy_[candidates].sum()),
+            "entropy_kept": float(self.entropy_[kept].sum()),
+            "proportion": self.proportion_,
+            "sample_rows": len(bundle[0].sample.rows),
+            "redrawn": sum(member.sample.failed_draws for member in bundle),
+            "not_converged": sum(not member.solver.converged_ for member in bundle),
+        }
+        return facts if self.curve_ is None else facts | {"curve": self.curve_}
+
+    def _where_support_vectors_went(self, X, codes) -> dict:
+        """Support vectors of an SVM on all rows, by the number of weak SVMs that misclassify them."""
+        solver_class = SOLVERS.get(self.weak)
+        settings = {name: getattr(self, name) for name in ("kernel", "gamma", "coef0", "degree", "C", "threads")}
+        settings = {name: value for name, value in settings.items() if name in parameters_of(solver_class)}
+        solver = build_method(self.weak, solver_class, settings | (self.weak_params or {}))
+        with self._stage("audit"):
+            solver.fit(X, codes)
+        if not hasattr(solver, "support_"):
+            raise InputError(f"audit counts support vectors, and {self.weak} has none")
+        by_errors = np.bincount(self.errors_[solver.support_], minlength=self.n_weak + 1)
+        return {
+            "by_errors": by_errors.tolist(),
+            "cleaned_share": float((by_errors[0] + by_errors[-1]) / by_errors.sum()),
+        }
+
+    def _check_classes(self, classes, codes, kept, facts) -> None:
+        """A class that is no longer there must not go unnoticed."""
+        left = classes[np.unique(codes[kept])]
+        if len(left) == 0:
+            raise InputError(
+                f"the {self.n_weak} weak SVMs agree about every row, which leaves none to train on: raise n_weak, C or "
+                "gamma, or lower proportion"
+            )
+        if len(left) == 1:
+            raise InputError(
+                f"the {len(kept)} rows kept are all of class {left[0]}, which no classifier can be trained on: raise "
+                "share, n_weak or C, or change proportion"
+            )
+        lost = np.setdiff1d(classes, left)
+        facts["lost_classes"] = lost.tolist()
+        if len(lost):
+            warnings.warn(
+                f"no row of class {', '.join(map(str, lost))} is kept: the weak SVMs agree about all of them, or "
+                "others are more informative; raise share, n_weak or proportion",
+                UserWarning,
+                stacklevel=4,
+            )
+
+
+def _stream(seed: int, number: int) -> np.random.Generator:
+    """Random numbers of their own: the weak SVMs draw from the streams 0 to n_weak - 1."""
+    return np.random.default_rng([seed, number])

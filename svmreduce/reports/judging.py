@@ -1,0 +1,173 @@
+"""A printed table with what was measured beside it, and a verdict for every cell.
+
+- *reproduced*: within the tolerance of its column,
+- *same direction*: not that near, but it says the same (a gain stays a gain, a loss a loss, a trend a trend),
+- *contradicted*: it says something else,
+- *not comparable*: another machine's seconds, other data, fewer rows, a smaller grid, a run that did not finish.
+
+On other data or fewer rows a figure can agree in direction, but neither reproduce nor contradict the paper.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from svmreduce.papers import PrintedTable
+from svmreduce.papers.layouts import Figure, Layout
+from svmreduce.reports.measured import Found
+from svmreduce.reports.render import significant
+
+REPRODUCED, SAME_DIRECTION, CONTRADICTED = "reproduced", "same direction", "contradicted"
+NOT_COMPARABLE, NOT_MEASURED, NOT_PRINTED = "not comparable", "not measured", "not printed"
+MARKS = dict.fromkeys((REPRODUCED, SAME_DIRECTION, CONTRADICTED, NOT_COMPARABLE, NOT_MEASURED, NOT_PRINTED), "")
+MARKS |= {REPRODUCED: "✓", SAME_DIRECTION: "≈", CONTRADICTED: "✗", NOT_COMPARABLE: "∅"}
+_BLANK = {
+    "not_completed": "the paper's run did not finish",
+    "did_not_finish_in_a_day": "the paper's run did not finish in a day",
+    "not_applicable": "not applicable in the paper",
+    "not_reported": "not reported in the paper",
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One printed number beside the measured one."""
+
+    printed: float | None
+    measured: float | None
+    verdict: str
+    reason: str = ""
+    digits: int = 1
+    judged: float | None = None  # what the verdict is about, where that is another figure than the one shown
+
+    @property
+    def mark(self) -> str:
+        return MARKS[self.verdict]
+
+    def __str__(self) -> str:
+        return f"{self.text(self.printed)} → {self.text(self.measured)} {self.mark}".rstrip()
+
+    def text(self, value: float | None) -> str:
+        return "–" if value is None else number(value, self.digits)
+
+
+def judge(
+    figure: Figure,
+    printed: float | None,
+    measured: float | None,
+    sides: tuple[int, int] | None = None,
+    caveat: str = "",
+) -> tuple[str, str]:
+    """Verdict and reason for one number.
+
+    Parameters
+    ----------
+    sides : the directions of the printed and the measured figure, None where it has none
+    caveat : what is not as in the paper
+    """
+    if printed is None:
+        return NOT_PRINTED, ""
+    if measured is None:
+        return NOT_MEASURED, ""
+    if figure.is_seconds:
+        return NOT_COMPARABLE, "another machine"
+    if not caveat and figure.tolerance.covers(printed, measured):
+        return REPRODUCED, ""
+    if sides is not None and sides[0] == sides[1]:
+        return SAME_DIRECTION, caveat
+    return (NOT_COMPARABLE, caveat) if caveat else (CONTRADICTED, "")
+
+
+def number(value: float, digits: int) -> str:
+    """Fixed digits as printed; large or tiny numbers by the digits that count."""
+    small = value and abs(value) < 0.5 * 10**-digits
+    return significant(value) if small or abs(value) >= 10_000 else f"{value:.{digits}f}"
+
+
+def judged_cell(printed: PrintedTable, layout: Layout, figure: Figure, place: int, founds: list[Found]) -> Cell:
+    row, found = printed.rows[place], founds[place]
+    value = printed_value(printed, layout, figure, row)
+    shown = _value(figure, found)
+    caveats = [*found.caveats, *(found.grid_caveats if figure.over_grid else ())]
+    if value is None:
+        why = "unreadable in print" if row.get("garbled") else _BLANK.get(row.get("status"), "")
+        return Cell(None, shown, NOT_PRINTED, why, figure.digits)
+    if shown is None and found.is_tried:
+        return Cell(value, None, NOT_COMPARABLE, found.problem, figure.digits)
+    judged = found.values.get(figure.same_engine) if figure.same_engine else None
+    measured = shown if judged is None else judged
+    sides = _sides(printed, layout, figure, place, founds, value, measured)
+    verdict, reason = judge(figure, value, measured, sides, "; ".join(caveats))
+    return Cell(value, shown, verdict, reason, figure.digits, judged)
+
+
+def printed_value(printed: PrintedTable, layout: Layout, figure: Figure, row: dict) -> float | None:
+    """The printed number; two columns follow from others: ratios and savings of printed seconds."""
+    if figure.measure == "speedup":
+        base = _row_of(printed.rows, row, **{layout.method: layout.baseline})
+        field = next(name for name in ("seconds_mean", "seconds") if name in row)
+        is_other = base is not None and base is not row and base[field] and row[field]
+        return base[field] / row[field] if is_other else None
+    if figure.measure == "time_saved":
+        before = _row_of(printed.other("table2").rows, row)
+        return 100 * (1 - row["seconds"] / before["seconds"]) if row["seconds"] and before["seconds"] else None
+    return row.get(figure.field)
+
+
+def _row_of(rows: list[dict], like: dict, **other) -> dict | None:
+    """The row with the same data set, size and method, but for what is given."""
+    wanted = {key: like.get(key) for key in ("dataset", "n_train", "method", "solver", "algorithm")} | other
+    return next((row for row in rows if all(row.get(key) == value for key, value in wanted.items())), None)
+
+
+def _value(figure: Figure, found: Found) -> float | None:
+    value = found.values.get(figure.measure)
+    return None if value is None else figure.factor * value
+
+
+def _sides(
+    printed: PrintedTable, layout: Layout, figure: Figure, place: int, founds: list[Found], value: float, measured
+) -> tuple[int, int] | None:
+    """The directions of the printed and the measured figure."""
+    if measured is None:
+        return None
+    if figure.measure in founds[place].sides:
+        return founds[place].sides[figure.measure]
+    if figure.direction == "side":
+        return _side(value, figure.neutral, figure.level), _side(measured, figure.neutral, figure.level)
+    row = printed.rows[place]
+    if figure.direction == "baseline":
+        others = [_place(printed, _row_of(printed.rows, row, **{layout.method: layout.baseline}))]
+    elif figure.direction == "trend":
+        others = _neighbours(printed, layout, place)
+    else:
+        return None
+    for other in others:
+        if other is None or other == place:
+            continue
+        pair = printed.rows[other].get(figure.field), _value(figure, founds[other])
+        if None not in pair:
+            return _side(value, pair[0], figure.level), _side(measured, pair[1], figure.level)
+    return None
+
+
+def _side(value: float, neutral: float, level: float) -> int:
+    difference = value - neutral
+    return 0 if abs(difference) <= level * (1 + 1e-9) else (1 if difference > 0 else -1)
+
+
+def _place(printed: PrintedTable, row: dict | None) -> int | None:
+    return next((place for place, other in enumerate(printed.rows) if other is row), None)
+
+
+def _neighbours(printed: PrintedTable, layout: Layout, place: int) -> list[int]:
+    """Rows that differ only in the parameter of the trend, the nearest smaller one first."""
+    row, along = printed.rows[place], layout.trend
+    names = [key for key in ("dataset", layout.method, *layout.keys) if key and key != along]
+    block = [
+        number for number, other in enumerate(printed.rows) if all(other.get(key) == row.get(key) for key in names)
+    ]
+    smaller = [number for number in block if printed.rows[number][along] < row[along]]
+    larger = [number for number in block if printed.rows[number][along] > row[along]]
+    by_value = {"key": lambda number: printed.rows[number][along]}
+    return [*sorted(smaller, reverse=True, **by_value), *sorted(larger, **by_value)]

@@ -1,0 +1,178 @@
+"""A printed table with what was measured beside it, in the paper's layout, and a verdict for every cell and row."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+
+from svmreduce import papers
+from svmreduce.errors import InputError
+from svmreduce.experiments.store import Records
+from svmreduce.papers import PrintedTable
+from svmreduce.papers.layouts import LAYOUTS, Figure, Layout
+from svmreduce.registry import nearest_name_error
+from svmreduce.reports.judging import (
+    CONTRADICTED,
+    MARKS,
+    NOT_COMPARABLE,
+    NOT_MEASURED,
+    NOT_PRINTED,
+    REPRODUCED,
+    SAME_DIRECTION,
+    Cell,
+    judged_cell,
+    number,
+)
+from svmreduce.reports.measured import Found, Measured
+from svmreduce.reports.render import Column, Table
+
+_EXTRAS = {
+    "ets_same_engine": ("ETS, same engine", 1, 2),
+    "ots_same_engine": ("OTS, same engine", 1, 2),
+    "random_ets": ("ETS, random sample", 1, 2),
+    "random_ots": ("OTS, random sample", 1, 2),
+    "random_rmse": ("RMSE, random sample (%)", 100, 2),
+    "random_mean_accuracy": ("mean acc., random sample (%)", 100, 1),
+    "random_accuracy": ("accuracy, random sample", 1, 3),
+}
+
+
+@dataclass
+class Row:
+    """A printed row: what names it, its cells by column, and what stands beside them."""
+
+    names: dict
+    found: Found
+    cells: dict[str, Cell] = field(default_factory=dict)
+    extras: dict[str, float | None] = field(default_factory=dict)
+    verdict: str = NOT_MEASURED
+    why: str = ""
+
+
+@dataclass
+class Beside:
+    """A whole printed table with its measured counterpart."""
+
+    printed: PrintedTable
+    layout: Layout
+    figures: list[Figure]  # those free of the machine first
+    rows: list[Row]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        found = Counter(cell.verdict for row in self.rows for cell in row.cells.values())
+        return {verdict: found[verdict] for verdict in MARKS if found[verdict]}
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.rows[0].names)
+
+
+def beside(records: Records, name: str) -> Beside:
+    """The printed table ``name``, such as ``aesvm:table4``, beside the figures of a run."""
+    printed = papers.find(name)
+    known = LAYOUTS.get(printed.paper, {})
+    if printed.name not in known:
+        raise nearest_name_error(f"table of {printed.paper} with measured figures", printed.name, known)
+    layout = known[printed.name]
+    measured = Measured(records, printed, layout)
+    founds = [measured.found(row) for row in printed.rows]
+    figures = sorted(layout.figures, key=lambda figure: not printed.is_hardware_free(figure.field))
+    rows = [_row(printed, layout, figures, number, founds) for number in range(len(printed.rows))]
+    return Beside(printed, layout, figures, rows)
+
+
+def named_by(records: Records) -> str | None:
+    """The table that the run's config names as its paper, if it is one that can be shown."""
+    try:
+        name = str((records.config or {}).get("paper") or "")
+        paper, _, table = name.partition(":")
+        return name if table in LAYOUTS.get(paper, {}) and papers.find(name) else None
+    except InputError:  # a config that cannot be read, a paper whose tables are not at hand
+        return None
+
+
+def _row(printed: PrintedTable, layout: Layout, figures: list[Figure], place: int, founds: list[Found]) -> Row:
+    row, found = printed.rows[place], founds[place]
+    keys = [key for key in ("dataset", layout.method, *layout.keys) if key in printed.content["columns"]]
+    made = Row({key: row.get(key) for key in keys}, found)
+    for figure in figures:
+        made.cells[figure.field] = judged_cell(printed, layout, figure, place, founds)
+    made.extras = {key: found.values.get(key) for key in layout.extras}
+    judged = [made.cells[figure.field] for figure in figures if printed.is_hardware_free(figure.field)]
+    made.verdict = _worst(judged) or _worst(list(made.cells.values())) or _unjudged(made)
+    reasons = [cell.reason for cell in made.cells.values() if cell.reason and cell.reason != "another machine"]
+    made.why = "; ".join(dict.fromkeys(text for reason in reasons for text in reason.split("; ")))
+    return made
+
+
+def _worst(cells: list[Cell]) -> str:
+    found = {cell.verdict for cell in cells}
+    return next((verdict for verdict in (CONTRADICTED, SAME_DIRECTION, REPRODUCED) if verdict in found), "")
+
+
+def _unjudged(row: Row) -> str:
+    found = {cell.verdict for cell in row.cells.values()}
+    return next(verdict for verdict in (NOT_COMPARABLE, NOT_MEASURED, NOT_PRINTED) if verdict in found)
+
+
+# Tables
+
+
+def wide_table(found: Beside) -> Table:
+    """The paper's layout: one row per printed row, ``printed → measured`` and a mark in each cell."""
+    columns = [Column(name, name.replace("_", " "), _name, is_text=True, is_key=True) for name in found.names]
+    columns.append(Column("verdict", "verdict", is_text=True))
+    columns += [Column(figure.field, figure.title) for figure in found.figures]
+    columns += [Column(key, title, _writer(factor, digits)) for key, (title, factor, digits) in _EXTRAS.items()]
+    columns.append(Column("why", "why", is_text=True))
+    rows = [{**row.names, **row.cells, **row.extras, "verdict": row.verdict, "why": row.why} for row in found.rows]
+    return Table(f"{found.printed.title}: printed → measured", columns, rows, notes(found))
+
+
+def notes(found: Beside) -> list[str]:
+    """What the marks mean, how near is near enough, and what the verdicts add up to."""
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in found.counts.items())
+    limits = [f"{figure.title} {figure.tolerance}" for figure in found.figures if not figure.is_seconds]
+    lines = [
+        f"{found.printed.caption}. Cells: {counts}.",
+        "✓ reproduced, within the tolerance; ≈ same direction; ✗ contradicted; ∅ not comparable.",
+        f"Tolerances: {'; '.join(limits)}.",
+    ]
+    if any(figure.same_engine for figure in found.figures):
+        lines.append(
+            "ETS and OTS are shown against the baseline and judged against the same engine on all rows, where the run "
+            "has it: in the paper method and baseline share their engine."
+        )
+    free = [figure.title for figure in found.figures if found.printed.is_hardware_free(figure.field)]
+    if free:
+        lines.append(f"Free of the machine, and decisive for a row's verdict: {', '.join(free)}.")
+    return lines
+
+
+def long_table(found: Beside) -> Table:
+    """One row per printed cell, raw values: for CSV and JSON."""
+    fixed = ("figure", "printed", "measured", "judged", "verdict", "reason", "hardware_free", "data", "label")
+    columns = [Column(name, name, _name, is_text=True) for name in (*found.names, *fixed, *found.layout.extras)]
+    rows = [
+        {
+            **row.names,
+            "figure": figure.field,
+            **{key: value for key, value in asdict(row.cells[figure.field]).items() if key != "digits"},
+            "hardware_free": found.printed.is_hardware_free(figure.field),
+            "data": row.found.dataset,
+            "label": row.found.method,
+            **row.extras,
+        }
+        for row in found.rows
+        for figure in found.figures
+    ]
+    return Table(found.printed.title, columns, rows)
+
+
+def _name(value) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _writer(factor: float, digits: int):
+    return lambda value: number(factor * value, digits)

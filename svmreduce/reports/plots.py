@@ -1,0 +1,142 @@
+"""Which figures a run has, how to read them, and their files.
+
+Every figure is drawn only when the records have something to show in it, one figure per data set.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import matplotlib
+from matplotlib.figure import Figure
+
+from svmreduce.errors import InputError
+from svmreduce.experiments.metrics import summarise
+from svmreduce.experiments.store import Records
+from svmreduce.reports import drawing, figures, series, sweeps
+from svmreduce.reports.drawing import Look
+from svmreduce.reports.papers import Beside
+from svmreduce.reports.series import CONTROL, Panel
+from svmreduce.reports.sweeps import Sweep
+
+_POINTS = "Large: each method at its best grid point; small: its other points. Hollow: a random sample of equal size."
+_CAPTIONS = {
+    "speed-up": (
+        "Filled: against the baseline. Hollow: against the same engine on all rows, which is what the reduction itself "
+        "brings. The reduction's time is included."
+    ),
+    "accuracy and time": _POINTS,
+    "accuracy and vectors": _POINTS,
+    "error": "At each method's best grid point; whiskers: one standard deviation over folds and seeds.",
+    "training time": "One fit at each method's best grid point, the reduction included.",
+    "front": "Every method at every grid point; nothing is both quicker and better than the points on the line.",
+    "growth": (
+        "Means over the grid; whiskers: one standard deviation. n¹·⁸: the time grows with the 1.8th power of the rows, "
+        "by a straight line through the logarithms."
+    ),
+    "sweep": "At the best grid points; whiskers: one standard deviation; dashed: a random sample of equal size.",
+    "kept": "Share of the training rows that the reduction keeps, over the kernel width.",
+    "course": "As the method recorded it while it ran.",
+    "paper": "Green: reproduced; blue: same direction; orange: contradicted; hollow: neither.",
+}
+_SWEPT = {"accuracy": "accuracy by", "mse": "error by", "training": "training time by", "kept": "kept rows by"}
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure with its place in the page: what kind it is, of which data set, and how to read it."""
+
+    kind: str
+    dataset: str  # empty: of all data sets
+    caption: str
+    figure: Figure
+    number: int = 1  # tells apart what would have the same name
+
+    @property
+    def name(self) -> str:
+        number = str(self.number) if self.number > 1 else ""
+        return "-".join(filter(None, (_slug(self.kind), _slug(self.dataset), number)))
+
+
+def drawings(records: Records, paper: Beside | None = None) -> list[Drawing]:
+    """All figures that the records support, and the printed figures against the measured ones."""
+    baseline = next((record["baseline"] for record in records.records if record["baseline"]), None)
+    panels = series.panels(records)
+    labels = {record["method"] for record in records.records}
+    looks = drawing.looks(series.in_order(labels, baseline), baseline)
+    with matplotlib.rc_context(drawing.STYLE), drawing.any_script():
+        made = list(_speedups(records, looks))
+        made += _printed(paper) if paper else []
+        for panel in panels:
+            made += _of_panel(panel, looks)
+        for sweep in sweeps.growing(records):
+            made.append(Drawing("growth", sweep.dataset, _CAPTIONS["growth"], figures.growth(sweep, looks)))
+        made += [_sweep(sweep, looks) for sweep in sweeps.swept(records) if sweep.curves]
+        for dataset, name, curves in sweeps.histories(records):
+            figure = figures.history(dataset, name, curves, looks)
+            made.append(Drawing(f"course of {name.replace('_', ' ')}", dataset, _CAPTIONS["course"], figure))
+    seen = Counter()
+    for place, one in enumerate(made):
+        seen[one.name] += 1
+        made[place] = replace(one, number=seen[one.name])
+    return made
+
+
+def write(made: Iterable[Drawing], folder: str | Path, suffix: str = "svg") -> list[Path]:
+    """Files named by what they show; the folder is made if need be."""
+    written = []
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        for one in made:
+            written.append(Path(folder) / f"{one.name}.{suffix}")
+            drawing.save(one.figure, written[-1])
+    except OSError as error:
+        raise InputError(f"{folder}: figures cannot be written ({error.strerror}); check folder and space") from None
+    return written
+
+
+def _of_panel(panel: Panel, looks: dict[str, Look]) -> Iterator[Drawing]:
+    best = panel.best
+    if len(best) < 2:
+        return
+    made = {"accuracy and time": figures.scatter(panel, looks, "training", "training (s)")}
+    if sum(spot.vectors is not None for spot in best) > 1:
+        made["accuracy and vectors"] = figures.scatter(panel, looks, "vectors", "support vectors")
+    made["error"] = figures.errors(panel, looks)
+    made["training time"] = figures.times(panel, looks)
+    made["front"] = figures.front(panel, looks)
+    for kind, figure in made.items():
+        yield Drawing(kind, panel.dataset, _CAPTIONS[kind], figure)
+
+
+def _sweep(sweep: Sweep, looks: dict[str, Look]) -> Drawing:
+    names = {curve.label for curve in sweep.curves} - looks.keys()
+    looks = looks | drawing.looks(series.in_order(names, None), None)
+    caption = _CAPTIONS["kept" if sweep.measure == "kept" else "sweep"]
+    kind = f"{_SWEPT[sweep.measure]} {sweep.parameter}"
+    return Drawing(kind, sweep.dataset, caption, figures.sweep(sweep, looks))
+
+
+def _speedups(records: Records, looks: dict[str, Look]) -> Iterator[Drawing]:
+    rows = [row for row in summarise(records.records) if row["ots"] and row["method"] != row["baseline"]]
+    rows = [row for row in rows if not row["method"].endswith(CONTROL)]
+    rows.sort(key=lambda row: (series.natural_key(row["dataset"]), series.natural_key(row["method"])))
+    if rows:
+        yield Drawing("speed-up", "", _CAPTIONS["speed-up"], figures.speedups(rows, looks))
+
+
+def _printed(paper: Beside) -> Iterator[Drawing]:
+    """Printed against measured, one figure per column that both have numbers in."""
+    for column in paper.figures:
+        cells = [row.cells[column.field] for row in paper.rows]
+        cells = [cell for cell in cells if None not in (cell.printed, cell.measured)]
+        if len(cells) > 1 and not column.is_seconds:
+            yield Drawing(f"printed {column.title}", "", _CAPTIONS["paper"], figures.diagonal(column, cells))
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

@@ -1,0 +1,74 @@
+"""C by validation, for any classifier."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from svmreduce.data.splitting import holdout
+from svmreduce.errors import InputError
+from svmreduce.kernels import resolve_gamma
+from svmreduce.types import Dataset
+
+C_GRID = tuple(2.0**power for power in range(13))
+VALIDATION_SHARE = 0.3
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """The best C, the smallest of equals, and the accuracy of each that was tried."""
+
+    C: float
+    accuracies: dict[float, float]
+
+
+def tune_C(
+    solver,
+    X,
+    y,
+    sample_weight=None,
+    *,
+    values: Iterable[float] = C_GRID,
+    share: float = VALIDATION_SHARE,
+    seed: int = 0,
+    progress: Callable[[float, float, float], object] | None = None,
+) -> Tuning:
+    """Try every C on one part of the rows, and see which classifies the other part best.
+
+    The solver is not changed; afterwards ``solver.set_params(C=found.C).fit(X, y)`` trains on all rows. A word for
+    gamma means what it means for all rows, so that the kernel is that of the final fit.
+
+    Parameters
+    ----------
+    solver : a classifier with a parameter C
+    X, y, sample_weight : the training rows; weights count in the accuracy, too
+    values : what C may be, 2⁰ … 2¹² if not given
+    share : the part that is held out; classes keep their shares
+    seed : chooses it
+    progress : called with C, accuracy and seconds after each fit
+    """
+    if "classification" not in solver.tasks:
+        raise InputError(f"{type(solver).__name__} does not classify: there is no accuracy to tune C by")
+    parts = holdout(Dataset(np.arange(len(y))[:, None], np.asarray(y)), share, seed)
+    train, test = parts.train.X[:, 0], parts.test.X[:, 0]
+    weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+    trial = clone(solver)
+    if isinstance(getattr(trial, "gamma", None), str) and trial.kernel != "linear":
+        trial.set_params(gamma=resolve_gamma(trial.gamma, X, getattr(trial, "kernel", "rbf")))
+    accuracies = {}
+    for C in sorted(values):
+        start = perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # a trial may end early; the final fit says so
+            trial.set_params(C=C).fit(X[train], y[train], None if weights is None else weights[train])
+        right = trial.predict(X[test]) == y[test]
+        accuracies[C] = float(np.average(right, weights=None if weights is None else weights[test]))
+        if progress:
+            progress(C, accuracies[C], perf_counter() - start)
+    return Tuning(max(accuracies, key=accuracies.get), accuracies)
