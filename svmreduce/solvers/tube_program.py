@@ -50,8 +50,10 @@ def solve_program(matrix, gain, upper, basis: Basis | None, tol: float) -> Answe
     model = highspy.Highs()
     model.silent()
     tol = min(_USUAL, max(_FINEST, tol / 10))
-    # The matrix is dense and small: presolve costs more than it saves
+    # The matrix is dense: presolve costs more than it saves, and so do exact edge weights (1 is Devex), which a basis
+    # from elsewhere does not bring along
     for name, value in (("presolve", "off"), ("threads", 1), ("solver", "simplex"),
+                        ("simplex_dual_edge_weight_strategy", 1),
                         ("primal_feasibility_tolerance", tol), ("dual_feasibility_tolerance", tol)):  # fmt: skip
         model.setOptionValue(name, value)
     rows, variables = matrix.shape

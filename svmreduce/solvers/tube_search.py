@@ -25,15 +25,15 @@ import numpy as np
 from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernels import KernelRows, single_threaded_blas
 from svmreduce.errors import InputError
+from svmreduce.solvers.tube_edges import SIDES, Edges
 from svmreduce.solvers.tube_program import BASIC, LOWER, UPPER, Basis, solve_program
 from svmreduce.types import DualSolution
 
-SIDES = (1, -1)  # above the tube, below it
 GROWTH = 8  # from one sample to the next
 SAMPLE_TOL = 5  # times the tolerance is good enough for a sample
 LEAST_ROOM, ROOM = 4000, 20  # edges that the program may hold: ROOM·√rows, but at least this many
 LEAST_BATCH = 100  # edges that may come in at a time, or as many as are there
-NEW_COLUMNS = 50  # coefficients that may come in at a time
+NEW_COLUMNS = 50  # coefficients that may come in at a time, or as many as are in use
 PRICE_FROM = 0.05  # costly prices can wait while more than this share of the objective is not yet in the program
 IDLE_PRICE = 0.999  # a coefficient of zero leaves below this price
 LARGEST_KERNEL = 1e10
@@ -69,32 +69,6 @@ def solve(X, target, weights, kernel, *, C, epsilon, tol, first, candidates, max
     return search.result()
 
 
-class _Edges:
-    """Edges that are variables: their rows, sides, places in the basis, and whether they were here before."""
-
-    def __init__(self, n: int):
-        self.rows, self.sides = np.empty(0, np.int64), np.empty(0)
-        self.status = np.empty(0, np.int8)
-        self.inside = {side: np.zeros(n, bool) for side in SIDES}
-        self.left = {side: np.zeros(n, bool) for side in SIDES}
-        self.stays = np.empty(0, bool)  # a second return is the last: that is what makes an end certain
-
-    def add(self, rows, side: int):
-        self.rows = np.concatenate([self.rows, rows])
-        self.sides = np.concatenate([self.sides, np.full(rows.size, float(side))])
-        self.status = np.concatenate([self.status, np.full(rows.size, LOWER, np.int8)])
-        self.stays = np.concatenate([self.stays, self.left[side][rows]])
-        self.inside[side][rows] = True
-
-    def drop(self, gone):
-        for side in SIDES:
-            rows = self.rows[gone & (self.sides == side)]
-            self.inside[side][rows], self.left[side][rows] = False, True
-        kept = ~gone
-        self.rows, self.sides, self.status = self.rows[kept], self.sides[kept], self.status[kept]
-        self.stays = self.stays[kept]
-
-
 class _Search:
     """The state of one solve."""
 
@@ -124,7 +98,7 @@ class _Search:
     def run(self, first, tol, max_iter):
         self.batch = max(LEAST_BATCH, first.size)
         for sample in self._samples():
-            self._enter(sample, first)
+            self._enter(sample, first, SAMPLE_TOL * tol)
             stage_tol = tol if sample.size == self.n else SAMPLE_TOL * tol
             while self.n_iter < max_iter:
                 if not self._solve_program(tol):
@@ -149,20 +123,23 @@ class _Search:
             sizes.append(self.n)
         return [np.sort(order[:size]) for size in sizes]
 
-    def _enter(self, sample, first):
-        """Go on to a larger sample: guess every edge by the function found so far, but for those it comes near."""
+    def _enter(self, sample, first, known_to):
+        """Go on to a larger sample: guess every edge by the function found so far, but for those it comes near.
+
+        Rows beyond an edge by no more than the function is ``known_to`` are not beyond it.
+        """
         self.sample = sample
         share = self.weights[sample].sum() / self.weights.sum()
         self.cost = 2 * self.C * self.weights / share  # each row of a sample stands for several
         self.room = max(LEAST_ROOM, int(ROOM * np.sqrt(sample.size)))
-        self.edges = _Edges(self.n)
+        self.edges = Edges(self.n)
         self.basis_of_sums = np.full(2, LOWER, np.int8)
         self.summed = {side: np.zeros(self.n, bool) for side in SIDES}
         if self.columns.size == 0:
             self._admit(first)
             for side in SIDES:
                 self.edges.add(first, side)
-            self.basis = None
+            self.basis, self.best = None, np.inf
             return
         used = self.alpha != 0
         self.columns, self.alpha = self.columns[used], self.alpha[used]
@@ -171,13 +148,14 @@ class _Search:
         self.column_left[:] = False
         self.column_status = np.full(self.columns.size, BASIC, np.int8)
         self._evaluate()
-        beyond = {side: side * self.residual - self.epsilon for side in SIDES}
-        distances = np.abs(np.concatenate(list(beyond.values())))
-        near = np.partition(distances, min(self.room, distances.size) - 1)[min(self.room, distances.size) - 1]
-        for side in SIDES:
-            outside, close = beyond[side] > 0, np.abs(beyond[side]) <= near
-            self.summed[side][sample[outside & ~close]] = True
-            self.edges.add(sample[close], side)
+        self.best = self.objective
+        beyond = np.stack([side * self.residual - self.epsilon for side in SIDES])
+        close = np.zeros(beyond.size, bool)
+        close[np.argsort(np.abs(beyond), axis=None, kind="stable")[: self.room]] = True
+        close = close.reshape(beyond.shape)
+        for side, distance, is_close in zip(SIDES, beyond, close, strict=True):
+            self.summed[side][sample[(distance > known_to) & ~is_close]] = True
+            self.edges.add(sample[is_close], side)
         self.basis = None
 
     # ------------------------------------------------------------ the linear program
@@ -241,12 +219,12 @@ class _Search:
             )
             self.kernel_evals += self.sample.size * used.size
         self.residual = self.d[self.sample] - out[0] - self.b
+        loss = np.maximum(np.abs(self.residual) - self.epsilon, 0.0)
+        self.objective = np.abs(self.alpha).sum() + self.cost[self.sample] @ loss
 
     def _look(self, tol) -> dict:
         """For each side the rows for which the guess was wrong, and by how much."""
         self._evaluate()
-        loss = np.maximum(np.abs(self.residual) - self.epsilon, 0.0)
-        self.objective = np.abs(self.alpha).sum() + self.cost[self.sample] @ loss
         wrong, self.worst = {}, 0.0
         for side in SIDES:
             beyond = side * self.residual - self.epsilon
@@ -276,7 +254,7 @@ class _Search:
         excess[self.is_candidate_in[self.candidates]] = 0.0
         self.worst = max(self.worst, excess.max())
         found = np.flatnonzero(excess > tol)
-        return self.candidates[found[self._contest(excess[found], NEW_COLUMNS)]]
+        return self.candidates[found[self._contest(excess[found], max(NEW_COLUMNS, np.count_nonzero(self.alpha)))]]
 
     def _note(self, tol):
         size = np.abs(self.residual)
@@ -292,8 +270,10 @@ class _Search:
     # ------------------------------------------------------------ who comes and who goes
 
     def _exchange(self, wrong, new_columns, tol):
-        self._drop_idle_edges(tol)
-        room = max(self.batch, self.edges.rows.size)
+        if self.objective < self.best:  # else the program knows too little: it may only grow
+            self.best = self.objective
+            self._drop_idle_edges(tol)
+        room = max(self.batch, self.edges.rows.size // 4)
         in_all = sum(rows.size for rows, _ in wrong.values())
         for side, (rows, by) in wrong.items():
             rows = rows[self._contest(by, -(-room * rows.size // max(in_all, 1)))]
@@ -310,7 +290,7 @@ class _Search:
         residual[self.sample] = self.residual
         beyond = edges.sides * residual[edges.rows] - self.epsilon
         may_go = (edges.status != BASIC) & ~edges.stays
-        gone = may_go & (beyond < -tol) & (edges.status == LOWER)
+        gone = may_go & (beyond < tol) & (edges.status == LOWER)
         excess = np.count_nonzero(~gone) - self.room
         if excess > 0:
             far = np.flatnonzero(may_go & (beyond > tol) & (edges.status == UPPER))
