@@ -12,6 +12,8 @@ from svmreduce.solvers.first_rows import rows_in_order
 from svmreduce.solvers.multiclass import one_versus_rest, support_of
 from svmreduce.solvers.outcome import Outcome
 
+KINDS = "saturated", "exact", "sparse"  # of support vectors
+
 
 class _LinearProgramme(BaseSolver):
     """What regression and classification share: where to start, and the search."""
@@ -65,6 +67,8 @@ class _LinearProgramme(BaseSolver):
                 max_iter=self.max_iter, seed=seed, threads=self.threads_)  # fmt: skip
             problem = max((entry["problem"] for entry in self.history_), default=-1) + 1
             self.history_ += [{"problem": problem, **entry} for entry in solution.history]
+            self.curves_ = {f"{kind}_vectors": [entry[kind] for entry in self.history_ if entry["problem"] == 0]
+                            for kind in KINDS}  # fmt: skip
             return solution
 
         return solve
@@ -79,7 +83,8 @@ class LPSVR(_LinearProgramme, SVMRegressor):
 
     ``history_`` has after each linear program how many rows were *saturated* (outside the tube), *exact* (on its edge)
     and *sparse* (with a coefficient). The paper's definition of saturated reads "inside", which is that of the rows
-    that are no support vectors; the two are taken as interchanged.
+    that are no support vectors; the two are taken as interchanged. ``curves_`` has the same as lists, of the first
+    class where there are several.
 
     Parameters
     ----------
@@ -97,7 +102,7 @@ class LPSVR(_LinearProgramme, SVMRegressor):
         How the first working set is chosen: the rows that are furthest from the centre of the joint cloud of inputs
         and target, in the input space or in that of the kernel, or any.
     working_set : int, default=200
-        Rows of the first working set.
+        Rows of the first working set; as many come in at a time, or a quarter of those that are there.
     candidates : int, default=20000
         Rows that may carry a coefficient: a random sample where there are more rows. Errors count on all rows.
     max_iter : int, default=-1

@@ -32,8 +32,7 @@ from svmreduce.types import DualSolution
 GROWTH = 8  # from one sample to the next
 SAMPLE_TOL = 5  # times the tolerance is good enough for a sample
 LEAST_ROOM, ROOM = 4000, 20  # edges that the program may hold: ROOM·√rows, but at least this many
-LEAST_BATCH = 100  # edges that may come in at a time, or as many as are there
-NEW_COLUMNS = 50  # coefficients that may come in at a time, or as many as are in use
+NEW_COLUMNS = 50  # coefficients that may come in at a time, or as many as are in use; no more than begin
 PRICE_FROM = 0.05  # costly prices can wait while more than this share of the objective is not yet in the program
 IDLE_PRICE = 0.999  # a coefficient of zero leaves below this price
 LARGEST_KERNEL = 1e10
@@ -96,7 +95,7 @@ class _Search:
     # ------------------------------------------------------------ the loop
 
     def run(self, first, tol, max_iter):
-        self.batch = max(LEAST_BATCH, first.size)
+        self.batch = first.size
         for sample in self._samples():
             self._enter(sample, first, SAMPLE_TOL * tol)
             stage_tol = tol if sample.size == self.n else SAMPLE_TOL * tol
@@ -254,7 +253,9 @@ class _Search:
         excess[self.is_candidate_in[self.candidates]] = 0.0
         self.worst = max(self.worst, excess.max())
         found = np.flatnonzero(excess > tol)
-        return self.candidates[found[self._contest(excess[found], max(NEW_COLUMNS, np.count_nonzero(self.alpha)))]]
+        return self.candidates[
+            found[self._contest(excess[found], max(min(NEW_COLUMNS, self.batch), np.count_nonzero(self.alpha)))]
+        ]
 
     def _note(self, tol):
         size = np.abs(self.residual)
