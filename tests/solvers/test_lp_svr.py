@@ -1,5 +1,7 @@
 """LP-SVR: the optimum of one linear program over all rows, whatever it starts from, and what its parts say."""
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -8,6 +10,9 @@ from scipy.optimize import linprog
 from svmreduce.core.kernels import kernel_matrix
 from svmreduce.data.synthetic import make
 from svmreduce.errors import InputError
+from svmreduce.experiments.config import Config
+from svmreduce.experiments.plan import expand
+from svmreduce.experiments.worker import run_task
 from svmreduce.solvers import tube_search
 from svmreduce.solvers.first_rows import rows_in_order
 from svmreduce.solvers.lp_svr import LPSVC, LPSVR
@@ -134,6 +139,16 @@ def test_support_vectors_by_kind_after_every_program():
     assert last["saturated"] == np.sum(size > 0.2 + 1e-3)
     assert last["exact"] == pytest.approx(np.sum(np.abs(size - 0.2) <= 1e-3), abs=1)
     assert last["sparse"] == len(fitted.support_) and last["objective"] == fitted.objective_
+
+
+def test_an_experiment_records_the_course_of_the_kinds():
+    data = {"generator": "sinc_times_pi", "rows": 300, "test_rows": 50}
+    solver = {"name": "lp_svr", "working_set": 20, "gamma": 0.5}
+    (task,) = expand(Config.model_validate({"name": "kinds", "datasets": [data], "solvers": [solver]}))
+    facts = run_task(asdict(task))
+    curves = [facts["counters"][f"{kind}_vectors"] for kind in ("saturated", "exact", "sparse")]
+    assert [len(curve) for curve in curves] == [facts["counters"]["n_iter"]] * 3
+    assert curves[2][-1] == facts["sizes"]["vectors"]
 
 
 @pytest.mark.parametrize("first", ["random", "mahalanobis"])
