@@ -1,9 +1,9 @@
-"""``python -m tests.bench [engine|reduction|aesvm …]``: all of them, or one with its own options."""
+"""``python -m tests.bench [engine|reduction|aesvm|frank_wolfe …]``: all of them, or one with its own options."""
 
 import importlib
 import sys
 
-PARTS = ("reduction", "aesvm", "engine")
+PARTS = ("reduction", "aesvm", "frank_wolfe", "engine")
 
 
 def main():
