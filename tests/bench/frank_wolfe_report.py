@@ -131,17 +131,23 @@ def _million(records):
         return
     lines = [_head("method", "rows", "train, s", "steps", "kernel values", "µs per step", "kernel values per step",
                    "accuracy, %", "support vectors")]  # fmt: skip
-    order = list(NAMES)
+    names = NAMES | {"mfw_loose": "MFW, ε = 1e-4", "mfw_first": "MFW, the first 20,000 steps"}
+    order = [*names]
     for record in sorted(records, key=lambda r: (order.index(r["method"]), r["rows"], r["seed"])):
         if "seconds" not in record:
-            lines.append(_row(NAMES[record["method"]], record["rows"], record["status"], *[""] * 6))
+            lines.append(_row(names[record["method"]], record["rows"], record["status"], *[""] * 6))
             continue
         steps, values = record["steps"], record["kernel_values"]
         each = [f"{1e6 * record['seconds'] / steps:.1f}", f"{values / steps:.0f}" if values else ""]
-        lines.append(_row(NAMES[record["method"]], record["rows"], f"{record['seconds']:.2f}", steps, values, *each,
+        lines.append(_row(names[record["method"]], record["rows"], f"{record['seconds']:.2f}", steps, values, *each,
                           f"{100 * record['accuracy']:.2f}", record["vectors"]))  # fmt: skip
     yield "## Checkerboard (C = 10, g = 2), 10,000 test rows"
-    yield "Without the last pass over all rows that states the gap, so that a step's cost shows."
+    yield (
+        "FW, MFW, CVM and BVM without the last pass over all rows that states the gap, so that a step's cost shows. It "
+        "grows with the active rows; the first 20,000 steps, which have equally many, cost the same on any number of "
+        "rows as long as rows are sampled (at 10,000 rows the search turns exact). smo and LIBSVM solve the L1-SVM of "
+        "the same C to their usual 1e-3."
+    )
     yield "\n".join(lines)
 
 
