@@ -52,6 +52,7 @@ BOARD_ROWS = (10_000, 100_000, 1_000_000)
 BOARD_METHODS = {  # without the last pass over all rows that states the gap, so that a step's cost shows
     "mfw": ("mfw", {"certify": False}),
     "mfw_loose": ("mfw", {"certify": False, "tol": 1e-4}),
+    "mfw_begin": ("mfw", {"certify": False, "max_iter": 1000}),
     "mfw_first": ("mfw", {"certify": False, "max_iter": 20_000}),
     "fw": ("fw", {"certify": False}),
     "cvm": ("cvm", {"certify": False}),
@@ -92,15 +93,18 @@ class Results:
 
     def __init__(self, limit: float):
         self.limit = limit
-        path = ROOT / "results" / "bench" / f"{NAME}.json"
-        self.records = json.loads(path.read_text()) if path.is_file() else []
+        self.path = ROOT / "results" / "bench" / f"{NAME}.json"
+
+    @property
+    def records(self) -> list[dict]:
+        return json.loads(self.path.read_text()) if self.path.is_file() else []
 
     def add(self, key: dict, facts: dict):
         """A record; an older one with the same key goes."""
-        self.records = [old for old in self.records if key.items() - old.items()]
-        self.records.append(key | {"limit": self.limit} | facts)
-        print(self.records[-1], flush=True)
-        keep(NAME, report(self.records), self.records)
+        records = [old for old in self.records if key.items() - old.items()]
+        records.append(key | {"limit": self.limit} | facts)
+        print(records[-1], flush=True)
+        keep(NAME, report(records), records)
 
 
 # ---------------------------------------------------------------- Table 2
