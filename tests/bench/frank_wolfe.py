@@ -126,7 +126,7 @@ def accuracy(results: Results, given):
 
 def _tuned(results: Results, name: str, rows: Rows) -> dict:
     """C and gamma: those of an earlier run, else the best that are found within the limit."""
-    old = next((r for r in results.records if (r["part"], r["data"]) == ("tuning", name)), None)
+    old = next((r for r in results.records if (r["part"], r.get("data")) == ("tuning", name)), None)
     if old is None:
         gammas = [0.5 / s for s in SIGMA2] if name in OWN_SIGMA else [resolve_gamma("auto-distance", rows.X, "rbf")]
 
