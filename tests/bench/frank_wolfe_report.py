@@ -143,8 +143,8 @@ def _million(records):
                           f"{100 * record['accuracy']:.2f}", record["vectors"]))  # fmt: skip
     yield "## Checkerboard (C = 10, g = 2), 10,000 test rows"
     yield (
-        "FW, MFW, CVM and BVM without the last pass over all rows that states the gap; of several seeds the quickest. smo and LIBSVM solve the L1-SVM "
-        "of the same C to their usual 1e-3."
+        "FW, MFW, CVM and BVM without the last pass over all rows that states the gap; of several seeds the quickest. "
+        "smo and LIBSVM solve the L1-SVM of the same C to their usual 1e-3."
     )
     yield "\n".join(lines)
     yield from _cost_of_a_step(_quickest(records))
@@ -165,11 +165,11 @@ def _cost_of_a_step(runs):
         begin = runs.get(("mfw_begin", rows))
         if method == "mfw_first" and begin:
             each = 1e6 * (first["seconds"] - begin["seconds"]) / (first["steps"] - begin["steps"])
-            parts.append(f"{each:.1f} µs of {rows} rows")
+            parts.append(f"{each:.1f} µs at {rows} rows")
     if parts:
         yield (
             f"Between its steps 1,000 and 20,000, a step of MFW takes {', '.join(parts)}. It grows with the active "
-            "rows, which are equally many, and reads memory farther apart where there are more rows; at 10,000 rows "
+            "rows, about equally many here, and reads memory farther apart where there are more rows; at 10,000 rows "
             "the search turns exact."
         )
 
