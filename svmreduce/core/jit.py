@@ -4,13 +4,15 @@ Numba's disk cache does not notice an edit in *another* file, so a changed helpe
 values through a cached caller. The cache folder is therefore named by a hash of every file in core.
 
 Loops run on plain threads that call ``nogil`` functions: threads sleep when idle (OpenMP's spin), the
-count is exactly what was asked for, and nothing breaks when two callers work at once.
+count is exactly what was asked for, and nothing breaks when two callers work at once. Work that is itself
+divided runs undivided on its thread: it would wait for threads that wait for it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -78,9 +80,21 @@ def resolve_threads(threads: int | None) -> int:
     return available_threads() if threads is None or threads <= 0 else int(threads)
 
 
+_here = threading.local()
+
+
+def _mark_as_ours() -> None:
+    _here.in_pool = True
+
+
+def _threads_to_use(threads: int) -> int:
+    """As asked for, but one on a thread that already does its share of something larger."""
+    return 1 if getattr(_here, "in_pool", False) else threads
+
+
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, thread_name_prefix="svmreduce")
+    return ThreadPoolExecutor(threads, thread_name_prefix="svmreduce", initializer=_mark_as_ours)
 
 
 if hasattr(os, "register_at_fork"):  # a forked child has the pool's memory but not its threads
@@ -89,6 +103,7 @@ if hasattr(os, "register_at_fork"):  # a forked child has the pool's memory but 
 
 def in_threads(work: Callable[[int], object], jobs: int, threads: int) -> list:
     """``[work(0), …, work(jobs-1)]``, on that many threads; the first error stops the rest."""
+    threads = _threads_to_use(threads)
     if threads <= 1 or jobs <= 1:
         return [work(job) for job in range(jobs)]
     return list(_pool(threads).map(work, range(jobs)))
@@ -99,6 +114,7 @@ def in_threads_as_they_come(produce: Callable[[int], Iterable], work: Callable, 
 
     An item is worked on as soon as a thread is free, so that one long ``produce`` keeps no other thread idle.
     """
+    threads = _threads_to_use(threads)
     if threads <= 1:
         return [work(item) for job in range(jobs) for item in produce(job)]
     pool = _pool(threads)

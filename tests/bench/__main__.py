@@ -1,9 +1,9 @@
-"""``python -m tests.bench [engine|reduction|aesvm|lp_svr …]``: all of them, or one with its own options."""
+"""``python -m tests.bench [engine|reduction|aesvm|frank_wolfe|lp_svr …]``: all of them, or one with its own options."""
 
 import importlib
 import sys
 
-PARTS = ("reduction", "aesvm", "lp_svr", "engine")
+PARTS = ("reduction", "aesvm", "frank_wolfe", "lp_svr", "engine")
 
 
 def main():

@@ -18,7 +18,7 @@ from svmreduce.solvers.smo import SMO
 
 TRAIN_FIELDS = [
     *("solver", "rows", "features", "classes", "seconds", "iterations", "kernel_evals", "objective"),
-    *("support_vectors", "converged"),
+    *("gap", "support_vectors", "converged"),
 ]
 
 
@@ -226,7 +226,7 @@ def test_a_name_of_the_catalogue(files, monkeypatch):
         (["--set", "share"], "--set takes key=value, got 'share'"),
         (["--solver", "liblinear", "-g", "1"], "unknown parameter of liblinear 'gamma': known are C, bias"),
         (["-C", "-1"], "C must be a positive number, got -1"),
-        (["-g", "wide"], "gamma must be a positive number, 'auto' or 'scale', got 'wide'"),
+        (["-g", "wide"], "gamma must be a positive number, 'auto', 'auto-distance' or 'scale', got 'wide'"),
         (["--solver", "libsvm", "--reducer", "random"], "cannot take sample_weight: official LIBSVM"),
         (["--reducer", "random", "--weights", "w"], "--weights and --reducer exclude each other"),
         (["-m", "nan"], "cache_mb must be a positive number, got nan"),

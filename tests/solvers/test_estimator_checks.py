@@ -14,6 +14,7 @@ _WEIGHT_CHECKS = (
     "check_sample_weights_not_overwritten",
     "check_sample_weight_equivalence_on_dense_data",
     "check_sample_weight_equivalence_on_sparse_data",
+    "check_classifiers_one_label_sample_weights",
 )
 _REFUSES_WEIGHTS = dict.fromkeys(_WEIGHT_CHECKS, "refuses weights, with a reason")
 _UP_TO_TOL = {
