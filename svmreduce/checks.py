@@ -41,6 +41,11 @@ _FINITE = "a finite number", _is_number
 _SWITCH = "true or false", lambda value: isinstance(value, (bool, np.bool_))
 _COUNT = "a whole number >= 1", lambda value: _is_whole(value, 1)
 
+
+def _one_of(*words: str):
+    return f"one of {', '.join(words)}", lambda value: isinstance(value, str) and value in words
+
+
 _RULES: dict[str, tuple[str, Callable[[object], bool]]] = {
     "C": _POSITIVE,
     "tol": _POSITIVE,
@@ -75,6 +80,14 @@ _RULES: dict[str, tuple[str, Callable[[object], bool]]] = {
     "E": _COUNT,
     "P": _COUNT,
     "V": _COUNT,
+    "working_set": _COUNT,
+    "components": _COUNT,
+    "bins": _COUNT,
+    "units": _COUNT,
+    "leaf_rows": _COUNT,
+    "first": _one_of("random", "mahalanobis", "kernel_mahalanobis"),
+    "space": _one_of("input", "kernel"),
+    "covariance": _one_of("auto", "sample", "ledoit_wolf", "low_rank"),
     "smoothing": _POSITIVE,
     "threads": _COUNT,
     "sample_size": ("a whole number >= 2", lambda value: _is_whole(value, 2)),

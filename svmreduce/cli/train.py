@@ -68,6 +68,10 @@ def train(
 
     check_writable(model, train, weights)
     solver_class = SOLVERS.get(solver)
+    if not solver_class.kernels:
+        raise InputError(
+            f"{solver} is no SVM and has no model file: use it in experiments (svmreduce run) or in Python"
+        )
     reducer_class = REDUCERS.get(reducer) if reducer else None
     if reducer and weights:
         raise InputError("--weights and --reducer exclude each other: a reducer makes its own weights")

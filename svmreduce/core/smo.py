@@ -37,7 +37,7 @@ MOST_IDLE_ROUNDS = 10  # in a row without a step: rounding leaves nothing to gai
 REPAIRS = 3  # corrections from double before the solver goes on in double
 
 
-def solve(X, target, lower, upper, kernel, *, tol=1e-3, cache_mb=1024, max_iter=-1, seed=0, threads=None):
+def solve(X, target, lower, upper, kernel, *, tol=1e-3, cache_mb=1024, max_iter=-1, seed=0, threads=None, first=None):
     """Minimise ½ βᵀKβ − targetᵀβ with Σβ = 0 and lower ≤ β ≤ upper.
 
     Parameters
@@ -55,10 +55,12 @@ def solve(X, target, lower, upper, kernel, *, tol=1e-3, cache_mb=1024, max_iter=
         Chooses the first sample; the solution is the same up to ``tol``.
     threads : int, optional
         All available cores by default.
+    first : row numbers, optional
+        The first working set, and its size as that of a first batch; random rows by default.
     """
     if max_iter < 0:
         max_iter = max(10_000_000, 100 * X.shape[0])
-    search = _Search(X, target, lower, upper, kernel, tol, cache_mb, max_iter, seed, resolve_threads(threads))
+    search = _Search(X, target, lower, upper, kernel, tol, cache_mb, max_iter, seed, resolve_threads(threads), first)
     with single_threaded_blas:
         search.run()
     return search.result()
@@ -67,11 +69,12 @@ def solve(X, target, lower, upper, kernel, *, tol=1e-3, cache_mb=1024, max_iter=
 class _Search:
     """The state of one solve."""
 
-    def __init__(self, X, target, lower, upper, kernel, tol, cache_mb, max_iter, seed, threads):
+    def __init__(self, X, target, lower, upper, kernel, tol, cache_mb, max_iter, seed, threads, first):
         self.X, self.kernel, self.tol, self.cache_mb = X, kernel, tol, cache_mb
         self.target, self.lower, self.upper = target, lower, upper
         self.max_iter, self.threads = max_iter, threads
         self.rng = np.random.default_rng(seed)
+        self.first, self.batch = first, FIRST_WORKING_SET if first is None else first.size
         self.n = X.shape[0]
         self.beta = np.zeros(self.n)
         self.v = target.astype(np.float64)
@@ -118,7 +121,10 @@ class _Search:
     def _first_rows(self):
         order = self.rng.permutation(self.n)
         self.near[order[: max(FIRST_SAMPLE, self.n // 8)]] = True
-        size = min(FIRST_WORKING_SET, self.work.capacity)
+        size = min(self.batch, self.work.capacity)
+        if self.first is not None:
+            self.near[self.first] = True
+            return self.first[:size]
         # as many that can go up as that can go down, where there are: classes may be unequal
         up, down = order[self.upper[order] > 0], order[self.lower[order] < 0]
         half = size // 2
@@ -171,7 +177,7 @@ class _Search:
         capacity = self.work.capacity
         # half of a full working set stays: swapping all of it would undo the last round
         most = capacity // 2 if members.size else capacity
-        wanted = min(new.size, max(FIRST_WORKING_SET, members.size), most)
+        wanted = min(new.size, max(self.batch, members.size), most)
         if wanted < new.size:
             new = new[np.argpartition(-violation[new], wanted)[:wanted]]
         useful = violation[members] > -FAR

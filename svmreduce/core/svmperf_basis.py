@@ -81,7 +81,7 @@ class BasisSpace:
 
     def plane(self, w) -> Plane:
         beta, offset = self.coefficients(w), self.bias * w[0]
-        cut = np.empty(self.n, np.int8)
+        cut, evals = np.empty(self.n, np.int8), self.kernel_evals
 
         def sweep(piece):
             part = np.arange(piece * PIECE, min(self.n, (piece + 1) * PIECE))
@@ -91,6 +91,8 @@ class BasisSpace:
             return total, *cut_part(K, beta, offset, self.pull[own], cut[own], total)
 
         totals, weights, pulls, losses = zip(*in_threads(sweep, -(-self.n // PIECE), self.threads), strict=True)
+        # threads that count at the same time lose some of it
+        self.kernel_evals = evals if self.K is not None else evals + self.n * self.size
         a = np.concatenate([[self.bias * sum(pulls)], self.solve(np.sum(totals, axis=0))])
         return Plane(a, sum(weights), sum(losses), cut)
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 import psutil
+from scipy.special import ndtr
 
 from svmreduce.errors import InputError
 from svmreduce.registry import nearest_name_error
@@ -164,6 +165,23 @@ def synthetic_ns(rows: int, rng: np.random.Generator, *, separation: float = 2.5
     return synthetic_s(rows, rng, separation=separation)
 
 
+def copula(rows: int, rng: np.random.Generator, *, rho: float = 0.8) -> Rows:
+    """A normal cloud (−1: mean (1, 2), variances 2 and ½) beside a Gaussian copula (+1) with correlation ``rho``.
+
+    The example of Figure 3 of the LP-SVR paper. It calls the problem separable, but a copula fills the unit square,
+    where some of the normal rows lie.
+    """
+    if not -1 <= rho <= 1:
+        raise InputError(f"rho {rho}: need a correlation between -1 and 1")
+    y = np.arange(rows) % 2 * 2.0 - 1.0
+    X = rng.standard_normal((rows, 2))
+    joint = y > 0
+    X[joint, 1] = rho * X[joint, 0] + np.sqrt(1 - rho**2) * X[joint, 1]
+    X[joint] = ndtr(X[joint])
+    X[~joint] = X[~joint] * np.sqrt([2.0, 0.5]) + [1.0, 2.0]
+    return X, y
+
+
 def blobs(
     rows: int,
     rng: np.random.Generator,
@@ -202,6 +220,7 @@ GENERATORS: dict[str, Callable[..., Rows]] = {
         sinc_times_pi,
         synthetic_s,
         synthetic_ns,
+        copula,
         blobs,
     )
 }

@@ -128,7 +128,7 @@ def _fit(task, split, packed, clock) -> dict:
         "sizes": {"train_rows": train.n_rows, "kept_rows": len(y), "test_rows": test.n_rows,
                   "features": train.n_features, "vectors": vectors},
         "counters": {"n_iter": solver.n_iter_, "kernel_evals": solver.kernel_evals_,
-                     "objective": solver.objective_, "gap": solver.gap_},
+                     "objective": solver.objective_, "gap": solver.gap_, **getattr(solver, "curves_", {})},
         "scores": _scores(solver, test, predicted),
         "own_seconds": solver.seconds_,  # convert, reduce and solve apart
         "threads": getattr(solver, "threads_", None),

@@ -7,6 +7,7 @@ REDUCERS = Registry(
     {
         "bootstrap": "svmreduce.reducers.bootstrap:BootstrapCleaning",
         "derive_rs": "svmreduce.reducers.derive_rs:DeriveRS",
+        "mahalanobis": "svmreduce.reducers.mahalanobis:Mahalanobis",
         "random": "svmreduce.reducers.random:RandomSample",
     },
 )

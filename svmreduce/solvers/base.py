@@ -36,7 +36,7 @@ class BaseSolver(BaseEstimator):
 
     Class facts
     -----------
-    kernels : the kernels it takes
+    kernels : the kernels it takes; none for a method that is no SVM and has no model file
     mixes_kernels : whether it takes mixtures of them, such as ``rbf:1+poly:1``
     tasks : "classification" or "regression"
     accepts_weights : whether ``fit`` takes ``sample_weight``
@@ -129,13 +129,12 @@ class BaseSolver(BaseEstimator):
 
     def _store(self, outcome: Outcome, X, kept) -> None:
         model = self.model_ = outcome.model
-        self.intercept_ = model.intercepts
         if isinstance(model, KernelModel):
             if outcome.support is not None:
                 self.support_ = kept[outcome.support]
-            self.support_vectors_, self.dual_coef_ = model.vectors, model.coef
-        else:
-            self.coef_ = model.weights
+            self.support_vectors_, self.dual_coef_, self.intercept_ = model.vectors, model.coef, model.intercepts
+        elif hasattr(model, "weights"):
+            self.coef_, self.intercept_ = model.weights, model.intercepts
         self.objective_, self.gap_ = outcome.objective, outcome.gap
         self.n_iter_, self.kernel_evals_ = outcome.n_iter, outcome.kernel_evals
         self.converged_ = bool(outcome.converged)

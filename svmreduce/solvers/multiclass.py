@@ -1,4 +1,4 @@
-"""Many classes from a two-class solver: one against one the way LIBSVM does, or one against the rest."""
+"""Many classes from a two-class solver: one against one, or one against the rest, kept the way LIBSVM keeps them."""
 
 from __future__ import annotations
 
@@ -54,6 +54,51 @@ def one_versus_one(fit_binary, X, y, weights, kernel: KernelSpec, classes) -> Ou
         np.array([len(rows) for rows in kept]),
     )
     return Outcome(model, support, **joint_counters(solutions))
+
+
+def one_versus_rest(fit_binary, X, y, weights, kernel: KernelSpec, classes) -> Outcome:
+    """Solve every class against all others and join the answers in one model; two classes are one problem.
+
+    The model's pair (i, j) has the value fᵢ − fⱼ, so that the class with the largest fᵢ wins all its pairs. For this
+    the vectors of fᵢ stand in the block of class i, whatever class they are of: a vector that several functions use
+    is there several times. Counters are summed, the gap is the largest, and all problems must converge.
+
+    Parameters
+    ----------
+    fit_binary : callable (X, y, weights, kernel) -> DualSolution
+    y : class numbers 0…k-1, positions in ``classes``
+    """
+    k = len(classes)
+    if k == 2:
+        solutions = [fit_binary(X, np.where(y == 1, 1.0, -1.0), weights, kernel)]
+        support = support_of(solutions[0].beta)
+        ones = np.flatnonzero(y[support] == 1)
+        support = np.concatenate([support[ones], np.delete(support, ones)])
+        coef, intercepts = solutions[0].beta[None, support], [solutions[0].intercept]
+        labels, counts = classes[[1, 0]], [ones.size, support.size - ones.size]
+    else:
+        solutions = [fit_binary(X, np.where(y == code, 1.0, -1.0), weights, kernel) for code in range(k)]
+        blocks = [support_of(solution.beta) for solution in solutions]
+        support, labels, counts = np.concatenate(blocks), classes, [block.size for block in blocks]
+        coef = np.hstack([_in_all_pairs(solutions[code].beta[blocks[code]], code, k) for code in range(k)])
+        offset = [solution.intercept for solution in solutions]
+        intercepts = [offset[i] - offset[j] for i, j in combinations(range(k), 2)]
+    model = KernelModel(kernel, X[support], np.ascontiguousarray(coef), np.array(intercepts, dtype=np.float64),
+                        labels, np.array(counts))  # fmt: skip
+    return Outcome(model, support, **joint_counters(solutions))
+
+
+def _in_all_pairs(coef, code: int, k: int) -> np.ndarray:
+    """k-1 rows: minus the coefficients in pairs with earlier classes, where this class is the second; else plus."""
+    signs = np.where(np.arange(k - 1) < code, -1.0, 1.0)
+    return signs[:, None] * coef
+
+
+def support_of(beta: np.ndarray) -> np.ndarray:
+    """Rows with a coefficient. A constant function has none; it keeps one row of coefficient zero, since a model
+    file without vectors is none."""
+    support = np.flatnonzero(beta)
+    return support if support.size else np.zeros(1, np.int64)
 
 
 def linear_one_versus_rest(fit_binary, X, y, weights, kernel: KernelSpec, classes, solver_type, bias) -> Outcome:

@@ -1,9 +1,9 @@
-"""``python -m tests.bench [engine|reduction|aesvm|bootstrap|solvers …]``: all of them, or one with its own options."""
+"""``python -m tests.bench [PART …]``: all parts, or one with its own options."""
 
 import importlib
 import sys
 
-PARTS = ("reduction", "aesvm", "bootstrap", "solvers", "engine")
+PARTS = ("reduction", "aesvm", "frank_wolfe", "lp_svr", "bootstrap", "solvers", "engine")
 
 
 def main():

@@ -14,6 +14,10 @@ ROOT = Path(__file__).resolve().parents[2]
 def write(name: str, text: str, records: list) -> None:
     """Print the report and keep it, with its records, in results/bench."""
     print(text)
+    keep(name, text, records)
+
+
+def keep(name: str, text: str, records: list) -> None:
     folder = ROOT / "results" / "bench"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.md").write_text(text)

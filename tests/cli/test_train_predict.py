@@ -75,7 +75,7 @@ def test_cleaning_before_a_backend_without_weights(files):
     assert record["reducer"] == "bootstrap" and 0 < record["kept"] < 150 and record["seconds"]["reduce"] > 0
 
 
-@pytest.mark.parametrize("solver", SOLVERS.names())
+@pytest.mark.parametrize("solver", [name for name in SOLVERS.names() if SOLVERS.get(name).kernels])
 def test_train_then_predict(files, solver):
     folder, _, y = files
     # --quiet, because a slow first compilation is told
@@ -222,6 +222,7 @@ def test_a_name_of_the_catalogue(files, monkeypatch):
             ["--reducer", "random", "--set", "shar=3"],
             "unknown parameter of smo or random 'shar': did you mean 'share'?",
         ),
+        (["--solver", "network"], "network is no SVM and has no model file: use it in experiments"),
         (["--set", "share"], "--set takes key=value, got 'share'"),
         (["--solver", "liblinear", "-g", "1"], "unknown parameter of liblinear 'gamma': known are C, bias"),
         (["-C", "-1"], "C must be a positive number, got -1"),

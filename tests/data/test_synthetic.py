@@ -101,6 +101,19 @@ def test_synthetic_s_is_separable_and_ns_is_not():
     assert 0.1 < nearest_mean_errors("synthetic_ns") < 0.2  # ⅔·2·Φ(−1.25) = 14 %
 
 
+def test_copula_has_even_margins_that_depend_on_each_other():
+    data = synthetic.make("copula", 40_000, seed=0, rho=0.5)
+    joint, cloud = data.X[data.y > 0], data.X[data.y < 0]
+    assert len(joint) == len(cloud) == 20_000
+    for column in joint.T:
+        np.testing.assert_allclose(np.quantile(column, [0.1, 0.5, 0.9]), [0.1, 0.5, 0.9], atol=0.015)
+    assert np.corrcoef(norm.ppf(joint).T)[0, 1] == pytest.approx(0.5, abs=0.02)
+    np.testing.assert_allclose(cloud.mean(axis=0), [1, 2], atol=0.03)
+    np.testing.assert_allclose(np.cov(cloud.T), [[2, 0], [0, 0.5]], atol=0.05)
+    with pytest.raises(InputError, match=r"^rho 1.5: need a correlation between -1 and 1$"):
+        synthetic.make("copula", 10, rho=1.5)
+
+
 def test_blobs_share_their_centres_over_seeds():
     train, test = (synthetic.make("blobs", 50_000, seed, classes=4, features=3) for seed in (0, 1))
     for c in (1, 2, 3, 4):

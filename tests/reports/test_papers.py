@@ -345,7 +345,6 @@ def test_rank_tests_on_fewer_data_sets_compare_who_is_ahead(frank_wolfe_run):
 # The papers of ranking and cleaning
 
 
-@pytest.mark.skipif("lp_svr" not in printed_papers.names(), reason="the tables of this paper are not at hand")
 def test_what_a_ranked_working_set_saves():
     """Iris: LP-SVR 4 s, 2 s with the speed-up, 1 % fewer iterations."""
     made = [

@@ -175,5 +175,7 @@ def test_planes_may_run_out():
 
 def test_the_number_of_threads_changes_nothing():
     X, y = cloud(9000, seed=5)
-    alone, two = (SVMperf(k=15, threads=n).fit(X, y) for n in (1, 2))
-    assert np.array_equal(alone.dual_coef_, two.dual_coef_)
+    for mb in (100, 0.001):
+        alone, two = (SVMperf(k=15, threads=n, cache_mb=mb).fit(X, y) for n in (1, 2))
+        assert np.array_equal(alone.dual_coef_, two.dual_coef_)
+        assert alone.kernel_evals_ == two.kernel_evals_
