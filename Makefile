@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench regression papers-smoke clean
+.PHONY: help demo test lint bench regression report papers-smoke clean
 
 help:
 	@echo "make demo    install into $(VENV) and run a small real experiment"
@@ -15,6 +15,7 @@ help:
 	@echo "make regression   run configs/smoke.yaml and compare it with results/baseline/"
 	@echo "make paper-aesvm  every table and figure of a paper (or -randsvm, -frank-wolfe, -lp-svr, -bootstrap);"
 	@echo "                  SCALE=smoke, small (default) or full"
+	@echo "make report       a page and a text for every run of that scale, in results/SCALE"
 	@echo "make papers-smoke every experiment of every paper at its smallest scale"
 	@echo "make clean   remove $(VENV) and everything generated"
 	@echo "Another Python: make demo PYTHON=python3.12"
@@ -45,6 +46,13 @@ regression: $(VENV)/.demo
 SCALE ?= small
 paper-%: $(VENV)/.demo
 	@$(MAKE) --no-print-directory experiments FILES="$(wildcard configs/$(subst -,_,$*)/*.yaml)"
+
+# What the runs show: a page and a text per run, in results/SCALE.
+report: $(VENV)/.demo
+	@mkdir -p results/$(SCALE)
+	@for run in results/runs/*-$(SCALE); do name=$$(basename $$run -$(SCALE)); echo "== $$name"; \
+	  $(BIN)/svmreduce report $$run --html results/$(SCALE)/$$name.html --format markdown \
+	    --output results/$(SCALE)/$$name.md || exit 1; done
 
 papers-smoke: $(VENV)/.demo
 	@$(MAKE) --no-print-directory experiments FILES="$(wildcard configs/*/*.yaml)" SCALE=smoke
