@@ -26,7 +26,6 @@ from svmreduce.errors import InputError
 from svmreduce.registry import build_method, nearest_name_error, parameters_of
 
 _SHARED = ("kernel", "gamma", "coef0", "degree", "threads", "random_state")  # by reducer and solver
-ROUNDS = ("rounds", "stop_reason", "history", "duality_gap")  # of solvers that work in rounds
 
 _EPILOG = """\b
 Examples:
@@ -193,7 +192,7 @@ def _fit(method, reduce, data, sample_weight) -> dict:
         "gap": method.gap_,
         "support_vectors": getattr(method.model_, "n_vectors", None),
         "converged": method.converged_,
-        **{name: getattr(method, f"{name}_") for name in ROUNDS if hasattr(method, f"{name}_")},
+        **method.told_by_rounds(),
         **kept,
     }
 

@@ -123,12 +123,13 @@ def _fit(task, split, packed, clock) -> dict:
         solver.fit(X, y) if weights is None else solver.fit(X, y, sample_weight=weights)
     with clock.stage("predict"):
         predicted = solver.predict(test.X)
-    vectors = len(solver.support_) if hasattr(solver, "support_") else None
+    vectors = getattr(solver.model_, "n_vectors", None)
     facts = {
         "sizes": {"train_rows": train.n_rows, "kept_rows": len(y), "test_rows": test.n_rows,
                   "features": train.n_features, "vectors": vectors},
         "counters": {"n_iter": solver.n_iter_, "kernel_evals": solver.kernel_evals_,
-                     "objective": solver.objective_, "gap": solver.gap_, **getattr(solver, "curves_", {})},
+                     "objective": solver.objective_, "gap": solver.gap_, **solver.told_by_rounds(),
+                     **getattr(solver, "curves_", {})},
         "scores": _scores(solver, test, predicted),
         "own_seconds": solver.seconds_,  # convert, reduce and solve apart
         "threads": getattr(solver, "threads_", None),

@@ -145,6 +145,10 @@ class BaseSolver(BaseEstimator):
         X = canonical_rows(validate_data(self, X, reset=False, **ROWS))
         return X, {"threads": getattr(self, "threads", None)}
 
+    def told_by_rounds(self) -> dict:
+        """What a solver that works in rounds counted; nothing for others."""
+        return {name: getattr(self, f"{name}_") for name in ROUNDS if hasattr(self, f"{name}_")}
+
     def predict(self, X) -> np.ndarray:
         X, options = self._new_rows(X)
         return self.model_.predict(X, **options)
@@ -237,4 +241,5 @@ def seed_of(random_state) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
+ROUNDS = ("rounds", "stop_reason", "history", "duality_gap")
 ROWS = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "accept_large_sparse": False}

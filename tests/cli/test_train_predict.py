@@ -10,10 +10,10 @@ from click.testing import CliRunner
 
 from svmreduce.cli.common import parse_value
 from svmreduce.cli.main import cli
-from svmreduce.cli.train import ROUNDS
 from svmreduce.data.libsvm_text import write_libsvm
 from svmreduce.model import load_model
 from svmreduce.solvers import SOLVERS
+from svmreduce.solvers.base import ROUNDS
 from svmreduce.solvers.smo import SMO
 
 TRAIN_FIELDS = [
