@@ -60,9 +60,9 @@ def _accuracy(records, tunings):
         "C is what CVM finds on 30 % validation rows among 1, 4, … 4096; the same for all, as in the paper. σ² is the "
         "mean squared distance, for Pendigits and USPS searched for, too. An asterisk: the search was ended before all "
         "were tried. The printed rule of FW: one step per sample of 59 rows drawn from all alike, the end at the first "
-        "sample without a row outside the ball. It sees a rare class seldom and ends early. That its accuracies lie near, "
-        "mostly below, the printed ones of FW suggests that the printed FW ended early, too; the paper does not state "
-        "its sampling in such detail, and MFW and more than two classes were not tried by this rule."
+        "sample without a row outside the ball. It sees a rare class seldom and ends early. That its accuracies lie "
+        "near, mostly below, the printed ones of FW suggests that the printed FW ended early, too; the paper does not "
+        "state its sampling in such detail, and MFW and more than two classes were not tried by this rule."
     )
     yield "\n".join(lines)
     yield "More than one point from the printed value: " + (", ".join(far) or "none") + "."
