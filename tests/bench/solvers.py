@@ -1,7 +1,7 @@
 """Every classifier of the package on three real data sets, in one table.
 
-``python -m tests.bench solvers [--data a9a,…] [--methods smo,…] [--seconds 300]``. Each runs as a user would run it, ``svmreduce train``
-and ``svmreduce predict`` in processes of their own, one after the other, on one thread.
+``python -m tests.bench solvers [--data a9a,…] [--methods smo,…] [--seconds 300]``. Each runs as a user would run it,
+``svmreduce train`` and ``svmreduce predict`` in processes of their own, one after the other, on one thread.
 """
 
 from __future__ import annotations
@@ -98,7 +98,8 @@ def _text(records: dict, seconds: float) -> str:
     lines = ["# Every classifier on three real data sets", "", machine(), "",
              "`svmreduce train` and `predict`, one thread, wall seconds without reading the files; one C and one g per "
              "data set, good ones for LIBSVM on all rows, so no method has its own best. Vectors: those the model "
-             "holds; none for linear models and random features. incremental trains on 3,000 random rows. An asterisk: stopped before its tolerance.",
+             "holds; none for linear models and random features. incremental trains "
+             "on 3,000 random rows. An asterisk: stopped before its tolerance.",
              ]  # fmt: skip
     for data, found in records.items():
         C, gamma = CASES[data]
