@@ -175,9 +175,12 @@ def _fit(method, reduce, data, sample_weight) -> dict:
         plain = (reduction.sample_weight == 1).all()
         sample_weight = None if plain else reduction.sample_weight
         kept = {"kept": len(y)}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # not converging is in the record
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
         method.fit(X, y, sample_weight=sample_weight)
+    for warning in told:
+        if warning.category is UserWarning:  # not converging is in the record
+            click.echo(f"Warning: {warning.message}", err=True)
     if hasattr(method, "reduction_"):
         kept = {"kept": method.reduction_["kept"]}
     classes = getattr(method, "classes_", None)

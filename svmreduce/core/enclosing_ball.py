@@ -22,7 +22,19 @@ from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernels import single_threaded_blas
 from svmreduce.core.l2svm import Hessian, RowCache, weighted_columns
 from svmreduce.core.pair_steps import BARRED, optimise_block
-from svmreduce.core.simplex import BALL, FRANK_WOLFE, INSIDE, LIMIT, MODIFIED, NORM, SCALE, SLACK, ball_steps
+from svmreduce.core.simplex import (
+    BALL,
+    FRANK_WOLFE,
+    INSIDE,
+    LIMIT,
+    MODIFIED,
+    NORM,
+    SCALE,
+    SLACK,
+    SMALLEST_BALL,
+    STALLED,
+    ball_steps,
+)
 from svmreduce.core.working_set import WorkingSet
 from svmreduce.errors import InputError
 from svmreduce.kernels import KernelSpec
@@ -164,7 +176,7 @@ class _Search:
         for epsilon in epsilons(self.tol):
             quiet = 0
             while quiet < (self.quiet_samples if epsilon == self.tol and not self.exact else 1):
-                if self._settle(epsilon) != INSIDE:
+                if self._settle(epsilon) not in (INSIDE, STALLED):  # stalled: nothing left but rounding
                     return
                 if not self.exact and self._exact_is_cheaper():
                     self._turn_exact()
@@ -207,7 +219,7 @@ class _Search:
     def _edge(self, epsilon) -> float:
         """g of a row on the surface of the widened ball: what has less lies outside."""
         R, size = self.numbers[NORM], self.Q.size
-        r2 = size if self.rule == BALL else size - R
+        r2 = size if self.rule == BALL else max(size - R, SMALLEST_BALL * size)
         return 0.5 * (size + R + self.numbers[SLACK] - (1 + epsilon) ** 2 * r2)
 
     # ------------------------------------------------------------ moving the centre
@@ -249,7 +261,7 @@ class _Search:
         """The best centre of the rows in view, up to what the widened ball forgives."""
         work, n = self.work, self.members.size
         upper = np.where(self.in_view[self.members], 2.0, 0.0)  # what is out of view stays at zero
-        r2 = max(self.Q.size - self.numbers[NORM], 1e-3 * self.Q.size)  # few rows may have a large R
+        r2 = max(self.Q.size - self.numbers[NORM], SMALLEST_BALL * self.Q.size)
         tol = SAFETY * 0.5 * ((1 + epsilon) ** 2 - 1) * r2
         v = -self.g
         made, high, low = optimise_block(work.K, work.stride, work.diagonal, self.alpha, v, np.zeros(n), upper,
@@ -318,7 +330,9 @@ class _Search:
         low = self.g.min() if self.exact else None
         if certify:
             R, low = self.Q.certificate(alpha, self.g if self.exact else self.Q.gradient(alpha))
-        gap = None if low is None else float(np.sqrt(max(1.0, (size + R - 2 * low) / (size - R))) - 1)
+        gap = None
+        if low is not None:
+            gap = float(np.sqrt(max(1.0, (size + R - 2 * low) / (size - R))) - 1) if size > R else np.inf
         # Samples have their own rule of the end; the gap is that of the smallest ball, not of one of fixed radius
         converged = gap <= self.tol if self.exact and self.rule != BALL else self.converged
         toward, away, drop = self.counters.tolist()

@@ -22,6 +22,11 @@ import numba
 import numpy as np
 from numba.core import config
 
+try:
+    import fcntl
+except ImportError:  # no such thing on Windows
+    fcntl = None
+
 
 def cache_home() -> Path:
     """Where compiled code and parsed files are kept: ``SVMREDUCE_CACHE``, else the user's cache folder."""
@@ -51,11 +56,27 @@ def njit(*, fastmath: bool | set = False, **options):
         # numba reads its cache folder at decoration; put it back so that other packages keep theirs
         before, config.CACHE_DIR = config.CACHE_DIR, _CACHE_DIR
         try:
-            return numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=fastmath, **options)(function)
+            compiled = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=fastmath, **options)(function)
         finally:
             config.CACHE_DIR = before
+        _save_one_at_a_time(compiled)
+        return compiled
 
     return decorate
+
+
+def _save_one_at_a_time(compiled) -> None:
+    """Two processes that save two signatures of one function at once may give both the same file: they take turns."""
+    save = compiled._cache.save_overload
+
+    def locked(*arguments):
+        os.makedirs(_CACHE_DIR, exist_ok=True)
+        with open(os.path.join(_CACHE_DIR, "lock"), "w") as lock:
+            if fcntl:
+                fcntl.flock(lock, fcntl.LOCK_EX)  # let go when the file is closed
+            save(*arguments)
+
+    compiled._cache.save_overload = locked
 
 
 @njit()

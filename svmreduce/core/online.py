@@ -150,9 +150,20 @@ def turns(store, stride, state, chunk, per_turn, selection, tol, counters, extre
     while (counters[TURN] + 1) * per_turn <= target.size:
         if counters[STAGE] == CHOOSE:
             c, v_c = _choose(state, chunk, old, per_turn, selection, counters, extremes)
-            if (v_c - extremes[1] if upper[c] > 0 else extremes[0] - v_c) > tol:
+            goes_up = upper[c] > 0
+            middle = 0.5 * (extremes[0] + extremes[1])
+            if (v_c - extremes[1] if goes_up else extremes[0] - v_c) > tol:
                 _admit(c, v_c, store, stride, state, chunk, old, counters)
                 counters[STAGE] = PROCESS
+            elif (v_c - middle if goes_up else middle - v_c) > tol:
+                # It breaks the margin, but all members are at their bounds and none can be its partner: the next
+                # newcomer of the other class can
+                _admit(c, v_c, store, stride, state, chunk, old, counters)
+                if goes_up and v_c > extremes[0]:
+                    counters[BEST], extremes[0] = counters[SIZE] - 1, v_c
+                elif not goes_up:
+                    extremes[1] = min(extremes[1], v_c)
+                counters[STAGE] = REPROCESS
             else:
                 counters[STAGE] = REPROCESS
         if counters[STAGE] == PROCESS:

@@ -25,6 +25,7 @@ from svmreduce.core.svmperf import Plane
 from svmreduce.core.tiles import RBF
 
 PIECE = 4096  # rows of a sweep that go together, whatever the number of threads
+BLOCK = 4096  # rows looked at together when a sample had none outside the span
 TRIED = 59  # rows a new basis vector is chosen from: likely to hold one of the best twentieth
 PULLING = 1000  # rows that stand for all of a cut in the search for a basis vector; they are made dense
 MOST_DENSE = 20_000_000  # numbers in those rows
@@ -103,9 +104,11 @@ class BasisSpace:
         """
         pulling = max(TRIED, min(PULLING, MOST_DENSE // self.X.shape[1]))
         missing = _Missing(self, self._some(np.flatnonzero(plane.cut), pulling))
-        tried = self._some(np.arange(self.n), TRIED)
-        found = missing.best(self.prepared(self.X[tried]), self.inner(tried))
-        if not found:
+        for tried in self._offers(plane):
+            found = missing.best(self.prepared(self.X[tried]), self.inner(tried))
+            if found:
+                break
+        else:
             self.exhausted = True
             return None
         row = tried[found.which]
@@ -116,6 +119,13 @@ class BasisSpace:
             b, found = missing.fixed_point(self.X[[row]], found)
             self.invented = np.vstack([self.invented, b])
         return self._append(self.prepared(b), found, planes)
+
+    def _offers(self, plane):
+        """Some rows and, when all of them lie in the span, those of the cut, block by block."""
+        yield self._some(np.arange(self.n), TRIED)
+        cut = self.rng.permutation(np.flatnonzero(plane.cut))
+        for start in range(0, cut.size, BLOCK):
+            yield np.sort(cut[start : start + BLOCK])
 
     def _append(self, new: KernelRows, found, planes):
         m, height = self.size, np.sqrt(found.height)

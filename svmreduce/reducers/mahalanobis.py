@@ -191,7 +191,7 @@ def squared_distances(cloud: Cloud, groups: np.ndarray, covariance: str = "auto"
     distance = np.zeros(groups.size)
     for group in range(groups.max() + 1):
         rows = np.flatnonzero(groups == group)
-        if rows.size < 2:
+        if rows.size < 2 or cloud.width == 0:  # no width: all kernel values are zero
             continue
         how = covariance
         if how == "auto":
@@ -244,8 +244,13 @@ def _low_rank_distances(points: sparse.csr_matrix) -> np.ndarray:
     )
     norms = np.asarray(points.multiply(points).sum(axis=1)).ravel() - 2 * (points @ mean) + mean @ mean
     norms = np.maximum(norms, 0.0)
+    if not norms.sum() > 0:
+        return np.zeros(n)
     rank = min(LOW_RANK, n - 1, width - 1)
-    left, lengths, _ = svds(centred, k=rank, v0=np.ones(min(n, width)))
+    if rank == 0:
+        return (n - 1) * norms / norms.sum()
+    # (not a vector of ones: that is what centring takes away)
+    left, lengths, _ = svds(centred, k=rank, v0=np.random.default_rng(0).normal(size=min(n, width)))
     kept = lengths > 1e-9 * max(lengths.max(), np.finfo(float).tiny)
     left, lengths = left[:, kept], lengths[kept]
     distance = (n - 1) * np.square(left).sum(axis=1)

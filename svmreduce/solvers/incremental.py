@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmreduce.core.kernels import kernel_matrix, single_threaded_blas
+from svmreduce.core.kernels import FLOAT64_LARGEST, kernel_matrix, single_threaded_blas
 from svmreduce.errors import InputError
 from svmreduce.solvers.base import SVMClassifier, seed_of
 from svmreduce.solvers.first_rows import rows_in_order
@@ -76,9 +76,12 @@ class Incremental(SVMClassifier):
                 f"the incremental SVM keeps all kernel values and takes up to {MOST_ROWS} rows, got {n}; "
                 "reduce them first, or use smo, which finds the same optimum"
             )
+        K = kernel_matrix(kernel, X, X, threads=self.threads)
+        if not np.abs(K).max() <= FLOAT64_LARGEST:
+            raise InputError(f"kernel values reach {np.abs(K).max():.0e}, too large to optimise: scale the data")
         order = rows_in_order(self.first, X, (y > 0).astype(np.int64), kernel, seed=seed_of(self.random_state),
                               threads=self.threads)  # fmt: skip
-        machine = _Path(kernel_matrix(kernel, X, X, threads=self.threads), y, self.C * weights)
+        machine = _Path(K, y, self.C * weights)
         most = 1000 * n if self.max_iter < 0 else self.max_iter
         with single_threaded_blas:
             for row in order:
@@ -225,7 +228,7 @@ class _Path:
     def result(self, tol: float, kernel_evals: int) -> DualSolution:
         g = self.Q @ self.alpha - self.ridge * self.alpha + self.y * self.b - 1
         too_low, too_high = np.where(self.alpha < self.box, -g, 0.0), np.where(self.alpha > 0, g, 0.0)
-        gap = float(max(0.0, too_low.max(), too_high.max()))
+        gap = float(np.max([0.0, too_low.max(), too_high.max()]))
         # g holds b, so the two sides of a pair may each be off: twice the larger bounds what LIBSVM measures
         objective = 0.5 * float(self.alpha @ (g - self.y * self.b - 1))
         return DualSolution(self.y * self.alpha, float(self.b), objective, 2 * gap, self.changes, kernel_evals,

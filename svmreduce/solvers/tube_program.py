@@ -53,7 +53,7 @@ def solve_program(matrix, gain, upper, basis: Basis | None, tol: float) -> Answe
     # The matrix is dense: presolve costs more than it saves, and so do exact edge weights (1 is Devex), which a basis
     # from elsewhere does not bring along
     for name, value in (("presolve", "off"), ("threads", 1), ("solver", "simplex"),
-                        ("simplex_dual_edge_weight_strategy", 1),
+                        ("simplex_dual_edge_weight_strategy", 1), ("small_matrix_value", 1e-12),
                         ("primal_feasibility_tolerance", tol), ("dual_feasibility_tolerance", tol)):  # fmt: skip
         model.setOptionValue(name, value)
     rows, variables = matrix.shape

@@ -36,6 +36,7 @@ NEW_COLUMNS = 50  # coefficients that may come in at a time, or as many as are i
 PRICE_FROM = 0.05  # costly prices can wait while more than this share of the objective is not yet in the program
 IDLE_PRICE = 0.999  # a coefficient of zero leaves below this price
 LARGEST_KERNEL = 1e10
+SMALLEST_UNIT, LARGEST_UNIT = 1e-3, 1e3  # of targets that are taken as they are
 FLOAT32_TOL, FLOAT32_ROWS = 1e-4, 20_000  # prices over many rows are summed from float32 kernel values
 
 
@@ -55,17 +56,23 @@ def solve(X, target, weights, kernel, *, C, epsilon, tol, first, candidates, max
     target, weights : arrays of shape (n,)
     kernel : KernelSpec
     tol : float
-        Largest violation that is left: of the tube by a row, in units of the target, and of the price 1.
+        Largest violation that is left: of the tube by a row, in units of the target (of its standard deviation, where
+        that is below 0.001 or above 1000), and of the price 1.
     first : row numbers of the first working set, all of them candidates
     candidates : row numbers
         The rows that may carry a coefficient, and the first sample.
     max_iter : int
         Most linear programs; -1 for 10,000.
     """
-    search = _Search(X, target, weights, kernel, C, epsilon, candidates, seed, resolve_threads(threads))
+    # The problem is the same in any unit of the target and from any zero, but the linear program's tolerances are not
+    middle, spread = float(np.median(target)), float(np.std(target))
+    unit = 1.0 if spread == 0 or SMALLEST_UNIT <= spread <= LARGEST_UNIT else spread
+    zero = middle if unit != 1.0 or abs(middle) > LARGEST_UNIT else 0.0
+    search = _Search(X, (target - zero) / unit, weights, kernel, C, epsilon / unit, candidates, seed,
+                     resolve_threads(threads))  # fmt: skip
     with single_threaded_blas:
         search.run(first, tol, 10_000 if max_iter < 0 else max_iter)
-    return search.result()
+    return search.result(unit, zero)
 
 
 class _Search:
@@ -90,7 +97,7 @@ class _Search:
         self.price, self.priced_lam = np.zeros(candidates.size), np.zeros(self.n)
         self.n_iter = self.kernel_evals = 0
         self.converged, self.gap = False, np.inf
-        self.history = []
+        self.history, self.found = [], None
 
     # ------------------------------------------------------------ the loop
 
@@ -101,6 +108,8 @@ class _Search:
             stage_tol = tol if sample.size == self.n else SAMPLE_TOL * tol
             while self.n_iter < max_iter:
                 if not self._solve_program(tol):
+                    if self.n_iter == 1:
+                        raise InputError("HiGHS could not solve the first linear program: scale the data, or lower C")
                     return
                 wrong = self._look(stage_tol)
                 new_columns = self._high_prices(stage_tol, any(rows.size for rows, _ in wrong.values()))
@@ -127,7 +136,7 @@ class _Search:
 
         Rows beyond an edge by no more than the function is ``known_to`` are not beyond it.
         """
-        self.sample = sample
+        self.sample, self.found = sample, None
         share = self.weights[sample].sum() / self.weights.sum()
         self.cost = 2 * self.C * self.weights / share  # each row of a sample stands for several
         self.room = max(LEAST_ROOM, int(ROOM * np.sqrt(sample.size)))
@@ -260,6 +269,8 @@ class _Search:
     def _note(self, tol):
         size = np.abs(self.residual)
         self.gap = self.worst
+        if self.found is None or self.objective <= self.found[3]:
+            self.found = self.columns, self.alpha, self.b, self.objective, self.gap
         self.history.append({
             "rows": self.sample.size,
             "saturated": int((size > self.epsilon + tol).sum()),
@@ -329,8 +340,13 @@ class _Search:
         ranked = np.lexsort((-amount[order], group))
         return order[ranked[np.searchsorted(group, np.arange(winners))]]
 
-    def result(self) -> TubeSolution:
+    def result(self, unit, zero) -> TubeSolution:
+        """In the target's own unit; the best function seen, if the last program failed."""
+        columns, alpha, b, objective, gap = self.columns, self.alpha, self.b, self.objective, self.gap
+        if not self.converged and self.found:
+            columns, alpha, b, objective, gap = self.found
         beta = np.zeros(self.n)
-        beta[self.columns] = self.alpha
-        return TubeSolution(beta, float(self.b), float(self.objective), float(self.gap), self.n_iter,
-                            self.kernel_evals, self.converged, tuple(self.history))  # fmt: skip
+        beta[columns] = unit * alpha
+        history = tuple(entry | {"objective": unit * entry["objective"]} for entry in self.history)
+        return TubeSolution(beta, float(unit * b + zero), float(unit * objective), float(gap), self.n_iter,
+                            self.kernel_evals, self.converged, history)  # fmt: skip

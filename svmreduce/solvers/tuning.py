@@ -55,11 +55,14 @@ def tune_C(
     """
     if "classification" not in solver.tasks:
         raise InputError(f"{type(solver).__name__} does not classify: there is no accuracy to tune C by")
+    if sample_weight is not None:
+        counted = np.flatnonzero(np.asarray(sample_weight) > 0)
+        X, y, sample_weight = X[counted], np.asarray(y)[counted], np.asarray(sample_weight)[counted]
     parts = holdout(Dataset(np.arange(len(y))[:, None], np.asarray(y)), share, seed)
     train, test = parts.train.X[:, 0], parts.test.X[:, 0]
     weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
     trial = clone(solver)
-    if isinstance(getattr(trial, "gamma", None), str) and trial.kernel != "linear":
+    if isinstance(getattr(trial, "gamma", None), str) and getattr(trial, "kernel", "rbf") != "linear":
         trial.set_params(gamma=resolve_gamma(trial.gamma, X, getattr(trial, "kernel", "rbf")))
     accuracies = {}
     for C in sorted(values):

@@ -1,5 +1,6 @@
 """Work in threads: order, errors, one long producer, and work that is divided once more."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -78,3 +79,21 @@ def test_a_thread_that_is_not_ours_gets_all_the_threads_it_asks_for():
     outer.start()
     outer.join()
     assert sorted(found) == [0, 1]
+
+
+def test_processes_take_turns_to_save_compiled_code(tmp_path):
+    """Each of several processes compiles another signature of one function; all are right when read back."""
+    program = (
+        "import sys, numpy as np; from svmreduce.core.jit import take;"
+        "kind = np.dtype(sys.argv[1]); print(take(np.arange(5).astype(kind), np.array([3, 1])).tolist())"
+    )
+    environment = os.environ | {"SVMREDUCE_CACHE": str(tmp_path)}
+    kinds = ["f4", "f8", "i4", "i8"]
+    for _ in range(2):  # compiled, then read from the disk
+        running = [
+            subprocess.Popen([sys.executable, "-c", program, kind], stdout=subprocess.PIPE, text=True, env=environment)
+            for kind in kinds
+        ]
+        for kind, process in zip(kinds, running, strict=True):
+            expected = [3.0, 1.0] if kind[0] == "f" else [3, 1]
+            assert process.communicate()[0].strip() == str(expected)

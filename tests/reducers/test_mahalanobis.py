@@ -159,3 +159,14 @@ def test_a_class_of_one_row_is_kept():
 def test_more_rows_than_there_are():
     with pytest.raises(InputError, match="rows must be between 1 and the 300 rows there are, got 301"):
         Mahalanobis(rows=301).fit_reduce(*classes())
+
+
+@pytest.mark.parametrize("rows", [2, 3, 100])
+def test_zeros_and_ones_in_many_columns(rows):
+    """Of such data the vector of ones is exactly what centring takes away."""
+    X = sparse.random(2 * rows, 5000, 0.005, random_state=0, format="csr")
+    X.data[:] = 1.0
+    kept = Mahalanobis(share=0.5).fit_reduce(X, np.arange(2 * rows) % 2)
+    assert 2 <= len(kept.indices) <= 2 * rows
+    nothing = Mahalanobis(share=0.5).fit_reduce(sparse.csr_matrix((2 * rows, 5000)), np.arange(2 * rows) % 2)
+    assert len(nothing.indices) >= 2

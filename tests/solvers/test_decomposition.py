@@ -122,3 +122,14 @@ def test_the_incremental_svm_is_for_small_data():
         Incremental().fit(X, np.arange(MOST_ROWS + 1) % 2)
     with pytest.raises(InputError, match="unknown kernel of Incremental 'sigmoid'"):
         Incremental(kernel="sigmoid").fit(*cloud(20))
+
+
+@pytest.mark.parametrize("first", ["random", "mahalanobis"])
+def test_kernel_values_without_end_are_refused(first):
+    X = 1e160 * np.random.default_rng(0).normal(size=(6, 3))
+    with pytest.raises(InputError, match="too large to optimise: scale the data"):
+        Incremental(first=first, kernel="linear").fit(X, np.arange(6) % 2)
+
+
+def test_kernel_values_of_zero_can_be_ranked():
+    Incremental(first="kernel_mahalanobis", kernel="linear").fit(np.zeros((10, 2)), np.arange(10) % 2)

@@ -198,3 +198,22 @@ def test_sparse_rows_and_dense_rows():
     dense, thin = (MFW(gamma="auto-distance").fit(rows, data.y) for rows in (X, sparse.csr_matrix(X)))
     assert thin.objective_ == pytest.approx(dense.objective_, rel=1e-3)
     assert thin.model_.kernel.gamma == pytest.approx(dense.model_.kernel.gamma)
+
+
+@pytest.mark.parametrize("heavy", [1e4, 1e-9])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_weights_of_very_different_size(heavy, seed):
+    """A ball of rows of little weight only has no radius: more rows must come in, and nothing is certified before."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    y, weights = np.where(X[:, 0] > 0, 1, -1), np.ones(400)
+    weights[: 4 if heavy > 1 else 390] = heavy
+    C = 0.01 if heavy > 1 else 1.0
+    expected = CVM(C=C, gamma=0.5, selection="exact", tol=1e-8).fit(X, y, weights).objective_
+    fitted = MFW(C=C, gamma=0.5, random_state=seed).fit(X, y, weights)
+    assert fitted.converged_ and fitted.objective_ == pytest.approx(expected, rel=1e-3)
+    for solver in (FW, MFW, CVM):
+        begun = solver(C=0.01, gamma=0.5, selection="exact", max_iter=1).fit(
+            X, y, np.where(np.arange(400) < 4, 1e4, 1.0)
+        )
+        assert not begun.converged_ and begun.gap_ > 1e-3

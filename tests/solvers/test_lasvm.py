@@ -187,3 +187,12 @@ def test_what_a_stream_refuses():
         stream.set_params(C=0.01).partial_fit(X, y)
     with pytest.raises(InputError, match="unknown selection 'greedy'"):
         LASVM(selection="greedy").fit(X, y)
+
+
+@pytest.mark.parametrize("n", [60, 600])
+def test_small_C_where_all_members_are_at_their_bounds(n):
+    """A newcomer has no partner among them; two newcomers of both classes have each other."""
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    y = np.where(X[:, 0] > 0, 1, -1)
+    ours, reference = LASVM(C=1e-4, epochs=20).fit(X, y), SMO(C=1e-4).fit(X, y)
+    assert ours.gap_ <= 1e-3 and ours.objective_ == pytest.approx(reference.objective_, rel=1e-3)

@@ -92,7 +92,7 @@ def test_tube_and_prices_hold_on_all_rows_at_the_end(tol, monkeypatch):
     """A dual solution over all rows proves it: bounds, prices and complementarity up to the tolerance."""
     kept = []
     end = tube_search._Search.result
-    monkeypatch.setattr(tube_search._Search, "result", lambda self: (kept.append(self), end(self))[1])
+    monkeypatch.setattr(tube_search._Search, "result", lambda self, *units: (kept.append(self), end(self, *units))[1])
     data = make("sinc_times_pi", 1500, seed=4)
     fitted = LPSVR(C=2, gamma=0.5, epsilon=0.1, tol=tol, working_set=20).fit(data.X, data.y)
     alpha, b, K = function_of(fitted, data.X)
@@ -188,3 +188,22 @@ def test_kernel_values_beyond_a_linear_program():
     for rows in (X, sparse.csr_matrix(X)):
         with pytest.raises(InputError, match=r"^kernel values reach 3e\+29, too large for a linear program: scale the"):
             LPSVR(kernel="poly", gamma=1.0).fit(rows, np.arange(8.0))
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e6, 1e9])
+def test_the_unit_and_the_zero_of_the_target_do_not_matter(unit):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(200, 3))
+    y = 1 + 0.3 * np.sin(X.sum(axis=1)) + 0.1 * rng.normal(size=200)
+    plain = LPSVR(C=10, epsilon=0.02, tol=1e-6).fit(X, y)
+    other = LPSVR(C=10, epsilon=0.02 * unit, tol=1e-6).fit(X, unit * (y + 5))
+    assert plain.converged_ and other.converged_
+    assert other.objective_ == pytest.approx(unit * plain.objective_, rel=1e-5)
+    assert other.predict(X) / unit - 5 == pytest.approx(plain.predict(X), abs=1e-3)
+
+
+def test_small_kernel_values_are_part_of_the_program():
+    """HiGHS leaves out what is below 1e-9 unless it is told not to."""
+    X = 1e-5 * np.random.default_rng(0).normal(size=(60, 2))
+    fitted = LPSVR(kernel="linear", C=1e10, epsilon=0.01).fit(X, 1e5 * (X @ [1.0, 2.0]))
+    assert fitted.converged_ and fitted.score(X, 1e5 * (X @ [1.0, 2.0])) > 0.999

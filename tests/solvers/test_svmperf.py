@@ -179,3 +179,13 @@ def test_the_number_of_threads_changes_nothing():
         alone, two = (SVMperf(k=15, threads=n, cache_mb=mb).fit(X, y) for n in (1, 2))
         assert np.array_equal(alone.dual_coef_, two.dual_coef_)
         assert alone.kernel_evals_ == two.kernel_evals_
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+@pytest.mark.parametrize("seed", range(3))
+def test_rare_rows_enter_the_basis_though_samples_miss_them(kernel, seed):
+    corners = np.array([[0, 0.0], [3, 0], [6, 0], [6, 6]])
+    often = [4000, 4000, 30, 30]
+    X, y = np.repeat(corners, often, axis=0), np.repeat([-1, 1, -1, 1], often)
+    fitted = SVMperf(kernel=kernel, gamma=1.0, coef0=1.0, C=10, random_state=seed).fit(X, y)
+    assert fitted.predict(corners).tolist() == [-1, 1, -1, 1]

@@ -74,3 +74,12 @@ def test_errors(known):
         tune_C(SOLVERS.get("libsvm_svr")(), X, y)
     with pytest.raises(InputError, match="need 2 rows of each class, but class 1 has 1"):
         tune_C(solver, X[:4], np.array([1.0, -1.0, -1.0, -1.0]))
+
+
+def test_solvers_without_a_kernel_of_their_own_and_rows_of_no_weight():
+    data = make("checkerboard", 120, seed=0)
+    found = tune_C(SOLVERS.get("rfeatsvm2")(E=20), data.X, data.y, values=[1.0, 4.0])
+    assert set(found.accuracies) == {1.0, 4.0}
+    weights = np.where(np.arange(120) < 60, 1.0, 0.0)
+    with_zeros = tune_C(SMO(), data.X, data.y, weights, values=[1.0, 64.0])
+    assert with_zeros.accuracies == tune_C(SMO(), data.X[:60], data.y[:60], np.ones(60), values=[1.0, 64.0]).accuracies
