@@ -24,6 +24,7 @@ CASES = {"ijcnn1": (10, 1), "a9a": (1, 0.05), "w8a": (8, 0.05)}
 # Where a method has a size of its own, one that costs about as much as the others
 FLAGS = {
     "incremental": ["--reducer", "random", "--set", "rows=3000"],  # keeps all kernel values
+    "rfeatsvm1": ["--set", "E=100"],
     "rsvm": ["--set", "share=0.02"],
     "svmperf": ["--set", "k=1000"],
 }
