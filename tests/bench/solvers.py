@@ -23,7 +23,7 @@ from tests.bench.output import ROOT, machine, write
 CASES = {"ijcnn1": (10, 1), "a9a": (1, 0.05), "w8a": (8, 0.05)}
 # Where a method has a size of its own, one that costs about as much as the others
 FLAGS = {
-    "incremental": ["--reducer", "random", "--set", "rows=3000"],  # keeps all kernel values
+    "incremental": ["--reducer", "random", "--set", "rows=1000"],  # keeps all kernel values
     "rfeatsvm1": ["--set", "E=100"],
     "rsvm": ["--set", "share=0.02"],
     "svmperf": ["--set", "k=1000"],
@@ -100,7 +100,7 @@ def _text(records: dict, seconds: float) -> str:
              "`svmreduce train` and `predict`, one thread, wall seconds without reading the files; one C and one g per "
              "data set, good ones for LIBSVM on all rows, so no method has its own best. Vectors: those the model "
              "holds; none for linear models and random features. incremental trains "
-             "on 3,000 random rows. An asterisk: stopped before its tolerance.",
+             "on 1,000 random rows. An asterisk: stopped before its tolerance.",
              ]  # fmt: skip
     for data, found in records.items():
         C, gamma = CASES[data]
