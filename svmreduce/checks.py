@@ -1,4 +1,4 @@
-"""Parameters of solvers and reducers: one rule per name, the same wherever the name appears; and one form of rows.
+"""Parameters of solvers and reducers: one rule per name, the same wherever the name appears.
 
 Constructors only store, so a wrong value is told at ``fit`` or ``fit_reduce``, by the name it was given.
 """
@@ -11,7 +11,6 @@ from collections.abc import Callable
 from numbers import Integral, Real
 
 import numpy as np
-from scipy import sparse
 
 from svmreduce.errors import InputError
 from svmreduce.kernels import GAMMA_WORDS, GAMMAS, LARGEST_DEGREE
@@ -118,13 +117,3 @@ def check_parameters(estimator) -> None:
         what, is_right = _RULES[name]
         if not is_right(value):
             raise InputError(f"{name} must be {what}, got {value!r}")
-
-
-def canonical_rows(X):
-    """CSR rows sorted, without repeats, as ``csr_matrix``; arrays as they are."""
-    if not sparse.issparse(X):
-        return X
-    if not (isinstance(X, sparse.csr_matrix) and X.has_canonical_format):
-        X = sparse.csr_matrix(X, copy=True)
-        X.sum_duplicates()
-    return X

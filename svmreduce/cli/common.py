@@ -137,12 +137,12 @@ def parse_settings(pairs) -> dict:
     return settings
 
 
-def typed_parameters(options: dict, settings: dict) -> dict:
-    """The parameters that were typed, by flag or by --set; twice is an error."""
+def given_flags(options: dict, settings: dict) -> dict:
+    """The parameters that were typed as flags; one that --set has too is an error."""
     given = {name: value for name, value in options.items() if value is not None}
     for name in given.keys() & settings.keys():
         raise InputError(f"{name} is given twice, by its own flag and by --set {name}={settings[name]}; leave one out")
-    return given | settings
+    return given
 
 
 def parse_value(text: str):

@@ -11,6 +11,7 @@ from svmreduce.cli.common import (
     check_task,
     check_writable,
     compile_off_the_clock,
+    given_flags,
     json_option,
     kernel_options,
     method_options,
@@ -21,7 +22,6 @@ from svmreduce.cli.common import (
     quiet_option,
     rows_options,
     timed_rows,
-    typed_parameters,
 )
 from svmreduce.errors import InputError
 from svmreduce.registry import build_method, parameters_of
@@ -67,7 +67,8 @@ def reduce(source, out, method, settings, n_features, label, as_json, quiet, **o
     reducer_class = REDUCERS.get(method)
     if options["random_state"] is not None and "random_state" not in parameters_of(reducer_class):
         raise InputError(f"--seed: nothing in {method} is random; leave it out")
-    reducer = build_method(method, reducer_class, typed_parameters(options, parse_settings(settings)))
+    settings = parse_settings(settings)
+    reducer = build_method(method, reducer_class, given_flags(options, settings) | settings)
     if hasattr(reducer, "verbose"):
         reducer.verbose = not quiet and sys.stderr.isatty()
 

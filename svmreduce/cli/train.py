@@ -11,6 +11,7 @@ from svmreduce.cli.common import (
     check_task,
     check_writable,
     compile_off_the_clock,
+    given_flags,
     json_option,
     kernel_options,
     method_options,
@@ -20,7 +21,6 @@ from svmreduce.cli.common import (
     quiet_option,
     rows_options,
     timed_rows,
-    typed_parameters,
 )
 from svmreduce.errors import InputError
 from svmreduce.registry import build_method, nearest_name_error, parameters_of
@@ -103,14 +103,13 @@ def _build(solver, solver_class, reducer, reducer_class, options, settings):
     from svmreduce.kernels import parse_kernel
 
     options["C"] = options.pop("cost")
-    given = {name: value for name, value in options.items() if value is not None}
+    known = parameters_of(solver_class)
+    reducer_known = parameters_of(reducer_class) if reducer_class else {}
+    given = given_flags(options, {key: settings[key] for key in settings if key not in reducer_known})
     if "kernel" in given:
         parse_kernel(given["kernel"], solver_class.kernels, whose=solver, mixes=solver_class.mixes_kernels)
     if len(solver_class.kernels) == 1:
         given["kernel"] = solver_class.kernels[0]
-    known = parameters_of(solver_class)
-    reducer_known = parameters_of(reducer_class) if reducer_class else {}
-    typed_parameters(options, {key: settings[key] for key in settings if key not in reducer_known})
     for key in settings:
         if key not in known and key not in reducer_known:
             both = " or ".join(filter(None, [solver, reducer]))

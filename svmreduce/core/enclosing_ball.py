@@ -22,19 +22,7 @@ from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernels import single_threaded_blas
 from svmreduce.core.l2svm import Hessian, RowCache, weighted_columns
 from svmreduce.core.pair_steps import BARRED, optimise_block
-from svmreduce.core.simplex import (
-    BALL,
-    FRANK_WOLFE,
-    INSIDE,
-    LIMIT,
-    MODIFIED,
-    NORM,
-    SCALE,
-    SLACK,
-    SMALLEST_BALL,
-    STALLED,
-    ball_steps,
-)
+from svmreduce.core.simplex import BALL, FRANK_WOLFE, INSIDE, LIMIT, MIN_BALL, MODIFIED, NORM, SCALE, SLACK, ball_steps
 from svmreduce.core.working_set import WorkingSet
 from svmreduce.errors import InputError
 from svmreduce.kernels import KernelSpec
@@ -176,7 +164,7 @@ class _Search:
         for epsilon in epsilons(self.tol):
             quiet = 0
             while quiet < (self.quiet_samples if epsilon == self.tol and not self.exact else 1):
-                if self._settle(epsilon) not in (INSIDE, STALLED):  # stalled: nothing left but rounding
+                if self._settle(epsilon) == LIMIT:
                     return
                 if not self.exact and self._exact_is_cheaper():
                     self._turn_exact()
@@ -219,7 +207,7 @@ class _Search:
     def _edge(self, epsilon) -> float:
         """g of a row on the surface of the widened ball: what has less lies outside."""
         R, size = self.numbers[NORM], self.Q.size
-        r2 = size if self.rule == BALL else max(size - R, SMALLEST_BALL * size)
+        r2 = size if self.rule == BALL else max(size - R, MIN_BALL * size)
         return 0.5 * (size + R + self.numbers[SLACK] - (1 + epsilon) ** 2 * r2)
 
     # ------------------------------------------------------------ moving the centre
@@ -261,7 +249,7 @@ class _Search:
         """The best centre of the rows in view, up to what the widened ball forgives."""
         work, n = self.work, self.members.size
         upper = np.where(self.in_view[self.members], 2.0, 0.0)  # what is out of view stays at zero
-        r2 = max(self.Q.size - self.numbers[NORM], SMALLEST_BALL * self.Q.size)
+        r2 = max(self.Q.size - self.numbers[NORM], MIN_BALL * self.Q.size)
         tol = SAFETY * 0.5 * ((1 + epsilon) ** 2 - 1) * r2
         v = -self.g
         made, high, low = optimise_block(work.K, work.stride, work.diagonal, self.alpha, v, np.zeros(n), upper,

@@ -20,7 +20,7 @@ from svmreduce.core.vector import VECTOR, fmax, fmin
 
 FRANK_WOLFE, MODIFIED, BALL = 0, 1, 2  # which steps: toward; also away; toward until a ball of fixed radius touches
 LONGEST = 1.0 - 2.0**-20  # a whole step would leave no weights to scale
-SMALLEST_BALL = 1e-3  # of Δ²: a few rows of little weight may have R > Δ², which no ball has; more rows mend that
+MIN_BALL = 1e-3  # of Δ²: a few rows of little weight may have R > Δ², which no ball has; more rows mend that
 ROUNDING = 1e-15  # of Δ²: a slope that is nothing but rounding
 SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100
 INSIDE, LIMIT, STALLED = -1, -2, -3  # why the steps ended; otherwise the row whose values are missing
@@ -36,7 +36,7 @@ def is_inside(rule, size, limit, numbers, low):
     The ball of Frank-Wolfe has r² = Δ² − R and grows. That of the ball vector machine has the fixed r² = Δ², in a
     space with one more coordinate: rows are 0 there, the centre is √slack and sinks as it moves.
     """
-    radius = size if rule == BALL else max(size - numbers[NORM], SMALLEST_BALL * size)
+    radius = size if rule == BALL else max(size - numbers[NORM], MIN_BALL * size)
     return size + numbers[NORM] - 2.0 * low + numbers[SLACK] <= limit * radius
 
 

@@ -20,7 +20,7 @@ from scipy.linalg import lapack, solve_triangular
 
 from svmreduce.core.cutting_plane import cut_part, masked_sum
 from svmreduce.core.jit import in_threads, resolve_threads
-from svmreduce.core.kernels import KernelRows, kernel_matrix
+from svmreduce.core.kernels import KernelRows, kernel_matrix, suitable_rows
 from svmreduce.core.svmperf import Plane
 from svmreduce.core.tiles import RBF
 
@@ -43,16 +43,16 @@ class BasisSpace:
     pull : array, y·weight of each row, weights adding up to one
     bias : float, value of the constant feature
     most : int, basis vectors; if there are no more rows than that, all rows are the basis at once
-    dtype : of the kernel values
+    single : whether kernel values may be float32
     cache_mb : float, memory for them; if it is too little they are computed anew for each plane
     """
 
-    def __init__(self, kernel, X, pull, bias, most, *, dtype, cache_mb, seed, threads=None):
+    def __init__(self, kernel, X, pull, bias, most, *, single, cache_mb, seed, threads=None):
         self.kernel, self.X, self.pull, self.bias = kernel, X, pull, bias
         self.n, self.most = X.shape[0], min(most, X.shape[0])
         self.threads = resolve_threads(threads)
         self.rng = np.random.default_rng(seed)
-        self.rows = KernelRows(kernel, X, dtype)
+        self.rows = suitable_rows(kernel, X, single)
         self.inside = INSIDE[self.rows.dtype]
         self.kernel_evals = 0
         self.size, self.exhausted = 0, False

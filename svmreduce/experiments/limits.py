@@ -110,7 +110,7 @@ class Worker:
         self._close_pipes()
 
     def _kill_group(self) -> None:
-        """The worker and whatever it has started: it is the leader of a session of its own."""
+        """The worker and whatever it has started: it leads a process group of its own."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
 

@@ -11,8 +11,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_X_y
 
-from svmreduce.checks import canonical_rows, check_parameters
+from svmreduce.checks import check_parameters
 from svmreduce.errors import InputError
+from svmreduce.rows import canonical_rows
 from svmreduce.types import Reduction
 
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import sys
 import threading
-from itertools import pairwise
 from time import perf_counter
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.extmath import row_norms
 from tqdm import tqdm
 
@@ -20,6 +18,7 @@ from svmreduce.core.tiles import SCATTER
 from svmreduce.errors import InputError
 from svmreduce.kernels import kernel_for, parse_kernel
 from svmreduce.reducers.base import BaseReducer
+from svmreduce.rows import row_keys
 
 LARGEST_V = 20_000  # two blocks of V × V kernel values per thread
 FINE_ROUNDING, COARSEST_ROUNDING = 0.02, 0.5  # as shares of ε: float32 is good enough; even double is not
@@ -135,14 +134,8 @@ def _rows_precise_enough(kernel, X, epsilon):
 def _distinct(X, y, weights):
     """ε = 0: one row of each kind stays, however near others are."""
     start = perf_counter()
-    if sparse.issparse(X):
-        X = X.copy()
-        X.eliminate_zeros()
-        kinds = [(X.indices[a:b].tobytes(), X.data[a:b].tobytes()) for a, b in pairwise(X.indptr)]
-    else:
-        kinds = [row.tobytes() for row in X + 0.0]  # −0 is 0
     first = {}
-    place = np.array([first.setdefault(kind, len(first)) for kind in zip(y.tolist(), kinds, strict=True)])
+    place = np.array([first.setdefault(kind, len(first)) for kind in zip(y.tolist(), row_keys(X), strict=True)])
     indices = np.unique(place, return_index=True)[1]
     beta = np.bincount(place, weights)
     seconds = {"first_level": 0.0, "second_level": 0.0, "derive": perf_counter() - start}

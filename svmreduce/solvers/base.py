@@ -19,10 +19,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from svmreduce.checks import canonical_rows, check_parameters
+from svmreduce.checks import check_parameters
 from svmreduce.errors import InputError
 from svmreduce.kernels import LIBSVM_KERNELS, KernelMixture, KernelSpec, kernel_for, parse_kernel
 from svmreduce.model import KernelModel, votes
+from svmreduce.rows import canonical_rows
 from svmreduce.solvers.multiclass import one_versus_one
 from svmreduce.solvers.outcome import Outcome
 from svmreduce.types import DualSolution

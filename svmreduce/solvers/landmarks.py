@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy import sparse
 
 from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernels import kernel_matrix, single_threaded_blas
 from svmreduce.errors import InputError
 from svmreduce.memory import check_memory
 from svmreduce.reducers.random import RandomSample
+from svmreduce.rows import row_keys
 from svmreduce.solvers.base import SVMClassifier, seed_of
 from svmreduce.solvers.multiclass import one_versus_one
 from svmreduce.types import DualSolution
@@ -73,13 +73,7 @@ class LandmarkClassifier(SVMClassifier):
         n = X.shape[0]
         rows = max(_LEAST, round(self.share * n)) if self.rows is None else self.rows
         sample = RandomSample(rows=min(rows, n), random_state=seed_of(self.random_state)).fit_reduce(X, y)
-        keys = {(label, _content(sample.X, i)): i for i, label in reversed(list(enumerate(sample.y.tolist())))}
-        return sample.indices[np.sort(list(keys.values()))]
-
-
-def _content(X, row: int) -> bytes:
-    """Equal for equal rows."""
-    if not sparse.issparse(X):
-        return X[row].tobytes()
-    part = slice(X.indptr[row], X.indptr[row + 1])
-    return X.indices[part].tobytes() + X.data[part].tobytes()
+        first = {}
+        for place, kind in enumerate(zip(sample.y.tolist(), row_keys(sample.X), strict=True)):
+            first.setdefault(kind, place)
+        return sample.indices[list(first.values())]

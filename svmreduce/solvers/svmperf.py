@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from svmreduce.core.jit import resolve_threads
-from svmreduce.core.kernels import FLOAT32_TOL, single_threaded_blas, suitable_rows
+from svmreduce.core.kernels import FLOAT32_TOL, single_threaded_blas
 from svmreduce.core.svmperf import LinearSpace, search
 from svmreduce.core.svmperf_basis import BasisSpace
 from svmreduce.model import KernelModel
@@ -124,7 +124,7 @@ class SVMperf(SVMClassifier):
 
     def _fit_basis(self, X, y, weights, kernel):
         space = BasisSpace(kernel, X, y * weights / weights.sum(), max(self.bias, 0.0), self.k,
-                           dtype=suitable_rows(kernel, X, self.tol >= FLOAT32_TOL).dtype, cache_mb=self.cache_mb,
+                           single=self.tol >= FLOAT32_TOL, cache_mb=self.cache_mb,
                            seed=seed_of(self.random_state), threads=self.threads_)  # fmt: skip
         w, facts = self._search(space, weights.sum())
         if space.size == 0:  # the kernel is zero everywhere: an intercept is all there is, but a model has vectors

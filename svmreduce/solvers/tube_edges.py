@@ -33,3 +33,16 @@ class Edges:
         kept = ~gone
         self.rows, self.sides, self.status = self.rows[kept], self.sides[kept], self.status[kept]
         self.stays = self.stays[kept]
+
+
+def contest(rng, amount, winners: int):
+    """Positions of the worst: shuffled into so many groups, the largest of each.
+
+    The worst of all is always there, but not its near twins only.
+    """
+    if amount.size <= winners:
+        return np.arange(amount.size)
+    order = rng.permutation(amount.size)
+    group = np.arange(amount.size) * winners // amount.size
+    ranked = np.lexsort((-amount[order], group))
+    return order[ranked[np.searchsorted(group, np.arange(winners))]]

@@ -25,7 +25,7 @@ import numpy as np
 from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernels import KernelRows, single_threaded_blas
 from svmreduce.errors import InputError
-from svmreduce.solvers.tube_edges import SIDES, Edges
+from svmreduce.solvers.tube_edges import SIDES, Edges, contest
 from svmreduce.solvers.tube_program import BASIC, LOWER, UPPER, Basis, solve_program
 from svmreduce.types import DualSolution
 
@@ -97,7 +97,7 @@ class _Search:
         self.price, self.priced_lam = np.zeros(candidates.size), np.zeros(self.n)
         self.n_iter = self.kernel_evals = 0
         self.converged, self.gap = False, np.inf
-        self.history, self.found = [], None
+        self.history = []
 
     # ------------------------------------------------------------ the loop
 
@@ -263,7 +263,7 @@ class _Search:
         self.worst = max(self.worst, excess.max())
         found = np.flatnonzero(excess > tol)
         return self.candidates[
-            found[self._contest(excess[found], max(min(NEW_COLUMNS, self.batch), np.count_nonzero(self.alpha)))]
+            found[contest(self.rng, excess[found], max(min(NEW_COLUMNS, self.batch), np.count_nonzero(self.alpha)))]
         ]
 
     def _note(self, tol):
@@ -288,7 +288,7 @@ class _Search:
         room = max(self.batch, self.edges.rows.size // 4)
         in_all = sum(rows.size for rows, _ in wrong.values())
         for side, (rows, by) in wrong.items():
-            rows = rows[self._contest(by, -(-room * rows.size // max(in_all, 1)))]
+            rows = rows[contest(self.rng, by, -(-room * rows.size // max(in_all, 1)))]
             self.summed[side][rows] = False
             self.edges.add(rows, side)
         if new_columns is not None:
@@ -327,18 +327,6 @@ class _Search:
         self.columns = np.concatenate([self.columns, columns])
         self.column_status = np.concatenate([self.column_status, np.full(columns.size, BASIC, np.int8)])
         self.alpha = np.concatenate([self.alpha, np.zeros(columns.size)])
-
-    def _contest(self, amount, winners: int):
-        """Positions of the worst: shuffled into so many groups, the largest of each.
-
-        The worst of all is always there, but not its near twins only.
-        """
-        if amount.size <= winners:
-            return np.arange(amount.size)
-        order = self.rng.permutation(amount.size)
-        group = np.arange(amount.size) * winners // amount.size
-        ranked = np.lexsort((-amount[order], group))
-        return order[ranked[np.searchsorted(group, np.arange(winners))]]
 
     def result(self, unit, zero) -> TubeSolution:
         """In the target's own unit; the best function seen, if the last program failed."""

@@ -92,7 +92,7 @@ def test_pre_images_beat_rows():
             self.invented = None
 
     kernel, pull = KernelSpec("rbf", 1.0), data.y / 2000
-    options = {"dtype": np.float64, "cache_mb": 100, "seed": 0, "threads": 1}
+    options = {"single": False, "cache_mb": 100, "seed": 0, "threads": 1}
     bounds = [search(space(kernel, data.X, pull, 1.0, 24, **options), 20_000.0, 1e-3, 1000).bound
               for space in (BasisSpace, Rows)]  # fmt: skip
     assert bounds[0] < 0.97 * bounds[1]
@@ -110,7 +110,7 @@ def test_a_basis_vector_of_poly_is_a_row_and_of_rbf_need_not_be():
 def test_the_coordinates_of_the_planes_follow_the_basis():
     X, y = cloud()
     kernel, sign = KernelSpec("rbf", 0.1), np.where(y == 1, 1.0, -1.0)
-    space = BasisSpace(kernel, X, sign / len(y), 0.5, 6, dtype=np.float64, cache_mb=10, seed=0, threads=1)
+    space = BasisSpace(kernel, X, sign / len(y), 0.5, 6, single=False, cache_mb=10, seed=0, threads=1)
     found = search(space, 250.0, 1e-3, 200)
     K = kernel_matrix(kernel, space.vectors(), space.vectors())
     assert_allclose(space.L @ space.L.T, K, atol=1e-10)

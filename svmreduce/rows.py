@@ -1,0 +1,27 @@
+"""Rows in one form, and what makes two rows equal."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from scipy import sparse
+
+
+def canonical_rows(X):
+    """CSR rows sorted, without repeats, as ``csr_matrix``; arrays as they are."""
+    if not sparse.issparse(X):
+        return X
+    if not (isinstance(X, sparse.csr_matrix) and X.has_canonical_format):
+        X = sparse.csr_matrix(X, copy=True)
+        X.sum_duplicates()
+    return X
+
+
+def row_keys(X) -> list:
+    """Equal for equal rows, and only for them; entries that are zero do not count."""
+    if not sparse.issparse(X):
+        return [row.tobytes() for row in X + 0.0]  # −0 is 0
+    if not X.data.all():
+        X = X.copy()
+        X.eliminate_zeros()
+    return [(X.indices[a:b].tobytes(), X.data[a:b].tobytes()) for a, b in pairwise(X.indptr)]
