@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve, eigh
 
 from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernels import KernelRows, kernel_matrix, single_threaded_blas
+from svmreduce.errors import InputError
 from svmreduce.solvers.base import SVMClassifier
 from svmreduce.types import DualSolution
+
+FEW = 4  # times √n rows guide the steps,
+CACHE_SHARE = 0.5  # or as many as this part of the cache holds
+SMALLEST_VALUE = 1e-12  # of the largest eigenvalue: below is rounding
 
 
 class LSSVM(SVMClassifier):
     """SVM with squared errors on equalities: no quadratic program, but every row is a support vector.
 
     Minimises ½‖w‖² + C/2 Σ e² with y − f(x) = e, that is, solves (K + I/C)·α + b·1 = y with Σα = 0. Two systems with
-    the same matrix are solved at once by conjugate gradients, for y and for 1; b follows from the two. The kernel
-    matrix is kept while it fits into ``cache_mb``, and computed anew in every iteration beyond.
+    the same matrix are solved at once by conjugate gradients, for y and for 1; b follows from the two. An inverse that
+    knows the kernel by a few random rows guides the steps: tens of them, not hundreds. The kernel matrix is kept while
+    it fits into ``cache_mb``, and computed anew in every iteration beyond.
 
     Parameters
     ----------
@@ -60,9 +67,10 @@ class LSSVM(SVMClassifier):
 
     def _fit_binary(self, X, y, weights, kernel):
         self.threads_ = resolve_threads(self.threads)
-        system = _System(X, kernel, 1 / (self.C * weights), self.cache_mb, self.threads_)
+        ridge = 1 / (self.C * weights)
         most = 10 * len(y) + 10 if self.max_iter < 0 else self.max_iter
         with single_threaded_blas:
+            system = _System(X, kernel, ridge, self.cache_mb, self.threads_)
             # an error of b adds to that of an equation, so aim below
             (of_y, of_one), steps = system.solve(np.stack([y, np.ones(len(y))]), self.tol / 4, most)
             intercept = float(of_one @ y / of_one.sum())
@@ -79,13 +87,13 @@ class _System:
     def __init__(self, X, kernel, ridge, cache_mb, threads):
         self.n, self.ridge, self.threads = X.shape[0], ridge, threads
         self.K = self.rows = None
+        self.guess = _RoughInverse(X, kernel, ridge, cache_mb, threads)
+        self.kernel_evals = self.guess.kernel_evals
         if 8 * self.n**2 <= cache_mb * 2**20:
             self.K = kernel_matrix(kernel, X, X, threads=threads)
-            self.diagonal = self.K.diagonal() + ridge
+            self.kernel_evals += self.n**2
         else:
             self.rows = KernelRows(kernel, X, np.float64)
-            self.diagonal = self.rows.diagonal() + ridge
-        self.kernel_evals = self.n**2 if self.rows is None else 0
 
     def times(self, V):
         """The product with each row of V."""
@@ -98,12 +106,12 @@ class _System:
         return out + V * self.ridge
 
     def solve(self, right, tol, max_iter):
-        """Conjugate gradients for each right-hand side, with the diagonal taken out, until all errors are below tol."""
+        """Conjugate gradients for each right-hand side, until all errors are below tol."""
         found = np.zeros_like(right)
         residual = right.copy()
-        scaled = residual / self.diagonal
-        direction = scaled.copy()
-        size = np.einsum("ij,ij->i", residual, scaled)
+        guessed = self.guess.times(residual)
+        direction = guessed.copy()
+        size = np.einsum("ij,ij->i", residual, guessed)
         steps = 0
         while np.abs(residual).max() > tol and steps < max_iter:
             image = self.times(direction)
@@ -111,8 +119,31 @@ class _System:
             step = np.divide(size, curvature, out=np.zeros_like(size), where=curvature > 0)[:, None]
             found += step * direction
             residual -= step * image
-            scaled = residual / self.diagonal
-            before, size = size, np.einsum("ij,ij->i", residual, scaled)
-            direction = scaled + np.divide(size, before, out=np.zeros_like(size), where=before > 0)[:, None] * direction
+            guessed = self.guess.times(residual)
+            before, size = size, np.einsum("ij,ij->i", residual, guessed)
+            turn = np.divide(size, before, out=np.zeros_like(size), where=before > 0)[:, None]
+            direction = guessed + turn * direction
             steps += 1
         return found, steps
+
+
+class _RoughInverse:
+    """The inverse of diag(ridge) + FᵀF, where FᵀF is what a few random rows tell of K (Nyström's approximation)."""
+
+    def __init__(self, X, kernel, ridge, cache_mb, threads):
+        n = X.shape[0]
+        few = min(n, int(FEW * np.sqrt(n)), int(CACHE_SHARE * cache_mb * 2**20 / (8 * n)) + 1)
+        chosen = np.sort(np.random.default_rng(0).choice(n, few, replace=False))
+        columns = kernel_matrix(kernel, X, X[chosen], threads=threads)
+        if not np.isfinite(columns.sum()):
+            raise InputError("the kernel values are not finite: scale the data")
+        values, vectors = eigh(columns[chosen])
+        known = values > SMALLEST_VALUE * values[-1]
+        self.F = (vectors[:, known] / np.sqrt(values[known])).T @ columns.T
+        self.ridge, self.kernel_evals = ridge, n * few
+        self.inner = cho_factor(np.eye(len(self.F)) + (self.F / ridge) @ self.F.T)
+
+    def times(self, V):
+        """The product with each row of V, by Woodbury's formula."""
+        scaled = V / self.ridge
+        return scaled - cho_solve(self.inner, self.F @ scaled.T).T @ self.F / self.ridge

@@ -59,6 +59,13 @@ def test_every_row_is_a_support_vector_and_the_gap_is_the_largest_error():
         assert LSSVM(C=1e4, gamma=0.3, tol=1e-6, max_iter=2).fit(X, y).n_iter_ == 2
 
 
+def test_a_few_rows_guide_the_steps():
+    """By itself the matrix, of condition 10⁶, would take 300."""
+    data = make("checkerboard", 1500, seed=0)
+    fitted = LSSVM(C=1e3, gamma=0.5, tol=1e-4).fit(data.X, data.y)
+    assert fitted.converged_ and fitted.n_iter_ < 50
+
+
 def test_the_tree_is_that_of_scikit_learn():
     data = make("sinc_times_pi", 400, seed=0)
     fitted = TreeRegressor(leaf_rows=7, random_state=3).fit(data.X, data.y)
