@@ -194,6 +194,7 @@ def _fit(method, reduce, data, sample_weight) -> dict:
         "gap": method.gap_,
         "support_vectors": getattr(method.model_, "n_vectors", None),
         "converged": method.converged_,
+        **({"sampled_to": method.tol} if getattr(method, "selection", None) == "sampled" else {}),
         **method.told_by_rounds(),
         **kept,
     }
@@ -230,7 +231,9 @@ def _report(record, model, as_json, quiet):
         classes = record["classes"]
         shape = f"{record['rows']} × {record['features']}" + (f", {classes} classes" if classes else "")
         names = ("iterations", "kernel_evals", "objective", "gap", "support_vectors")
-        counters = [(name, record[name]) for name in names]
+        counters = {name: record[name] for name in names}
+        if record["gap"] is not None and record["converged"] and record["gap"] > record.get("sampled_to", float("inf")):
+            counters["gap"] = f"{record['gap']:.3g} over all rows; the last samples met {record['sampled_to']:g}"
         print_pairs(
             [
                 ("solver", record["solver"]),
@@ -238,7 +241,7 @@ def _report(record, model, as_json, quiet):
                 ("reducer", record.get("reducer")),
                 ("kept", f"{record['kept']} ({record['kept'] / record['rows']:.2%})" if "kept" in record else None),
                 ("C", record.get("C")),
-                *((name.replace("_", " "), value) for name, value in counters),
+                *((name.replace("_", " "), value) for name, value in counters.items()),
                 ("stopped by", f"{record['stop_reason']}, round {record['rounds']}" if "rounds" in record else None),
                 ("seconds", ", ".join(f"{name} {value:.3f}" for name, value in record["seconds"].items())),
                 ("model", model),

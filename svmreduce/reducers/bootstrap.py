@@ -53,7 +53,7 @@ class BootstrapCleaning(BaseReducer):
         The solver of the weak SVMs, by name.
     kernel : str, default="rbf"
         Kernel of the weak SVMs; in a mixture such as ``gaussian_mahalanobis:5+rbf:5`` every SVM has one of them.
-    gamma : float or {"scale", "auto"}, default="scale"
+    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
     coef0 : float, default=0.0
     degree : int, default=3
     C : float, default=1.0

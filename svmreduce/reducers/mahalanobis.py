@@ -43,7 +43,7 @@ class Mahalanobis(BaseReducer):
     space : {"input", "kernel"}, default="input"
         Where distances are measured; the kernel's feature space is approximated by Nyström features.
     kernel : {"linear", "poly", "rbf", "sigmoid"}, default="rbf"
-    gamma : float or {"scale", "auto"}, default="scale"
+    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
     coef0 : float, default=0.0
     degree : int, default=3
     components : int, default=100

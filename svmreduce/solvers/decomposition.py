@@ -23,7 +23,7 @@ class DecompositionSVC(SVMClassifier):
     ----------
     C : float, default=1.0
     kernel : {"linear", "poly", "rbf", "sigmoid"}, default="rbf"
-    gamma : float or {"scale", "auto"}, default="scale"
+    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
     coef0 : float, default=0.0
     degree : int, default=3
     tol : float, default=1e-3
@@ -86,7 +86,7 @@ class DecompositionSVR(SVMRegressor):
     epsilon : float, default=0.1
         Errors up to here cost nothing.
     kernel : {"linear", "poly", "rbf", "sigmoid"}, default="rbf"
-    gamma : float or {"scale", "auto"}, default="scale"
+    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
     coef0 : float, default=0.0
     degree : int, default=3
     tol : float, default=1e-3

@@ -30,7 +30,7 @@ class Incremental(SVMClassifier):
     C : float, default=1.0
     kernel : {"linear", "poly", "rbf"}, default="rbf"
         The conditions follow a path only for positive semidefinite kernels.
-    gamma : float or {"scale", "auto"}, default="scale"
+    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
     coef0 : float, default=0.0
     degree : int, default=3
     tol : float, default=1e-3

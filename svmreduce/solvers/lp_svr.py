@@ -93,7 +93,7 @@ class LPSVR(_LinearProgramme, SVMRegressor):
     epsilon : float, default=0.1
         Errors up to here cost nothing.
     kernel : {"linear", "poly", "rbf", "sigmoid"}, default="rbf"
-    gamma : float or {"scale", "auto"}, default="scale"
+    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
     coef0 : float, default=0.0
     degree : int, default=3
     tol : float, default=1e-3
@@ -133,7 +133,7 @@ class LPSVC(_LinearProgramme, SVMClassifier):
     epsilon : float, default=0.5
         A row is right when its value is within this of its target −1 or +1.
     kernel : {"linear", "poly", "rbf", "sigmoid"}, default="rbf"
-    gamma : float or {"scale", "auto"}, default="scale"
+    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
     coef0 : float, default=0.0
     degree : int, default=3
     tol : float, default=1e-3

@@ -30,7 +30,7 @@ class LSSVM(SVMClassifier):
         Weight of the squared errors (the papers' γ).
     kernel : {"linear", "poly", "rbf"}, default="rbf"
         Conjugate gradients need a positive semidefinite kernel.
-    gamma : float or {"scale", "auto"}, default="scale"
+    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
     coef0 : float, default=0.0
     degree : int, default=3
     tol : float, default=1e-3

@@ -94,7 +94,7 @@ class KernelPegasos(SVMClassifier):
     ----------
     C : float, default=1.0
     kernel : {"linear", "poly", "rbf", "sigmoid"}, default="rbf"
-    gamma : float or {"scale", "auto"}, default="scale"
+    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
     coef0 : float, default=0.0
     degree : int, default=3
     tol : float, default=0.05

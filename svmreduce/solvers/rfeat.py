@@ -62,7 +62,7 @@ class RfeatSVM1(_RandomFeatures):
     Parameters
     ----------
     C : float, default=1.0
-    gamma : float or {"scale", "auto"}, default="scale"
+    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
         Of the rbf kernel that the features stand for.
     E : int, default=1000
         Random features.
@@ -109,7 +109,7 @@ class RfeatSVM2(_RandomFeatures):
     Parameters
     ----------
     C : float, default=1.0
-    gamma : float or {"scale", "auto"}, default="scale"
+    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
         Of the rbf kernel that the features stand for.
     E : int, default=1000
         Random features.

@@ -29,7 +29,7 @@ class RSVM(LandmarkClassifier):
     ----------
     C : float, default=1.0
     kernel : {"linear", "poly", "rbf", "sigmoid"}, default="rbf"
-    gamma : float or {"scale", "auto"}, default="scale"
+    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
     coef0 : float, default=0.0
     degree : int, default=3
     share : float, default=0.01

@@ -37,7 +37,7 @@ class SVMperf(SVMClassifier):
     C : float, default=1.0
         LIBSVM's C: the price of one row's slack.
     kernel : {"linear", "poly", "rbf", "sigmoid"}, default="rbf"
-    gamma : float or {"scale", "auto"}, default="scale"
+    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
     coef0 : float, default=0.0
     degree : int, default=3
     k : int, default=1000

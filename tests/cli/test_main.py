@@ -7,20 +7,16 @@ import time
 
 import click
 import pytest
-from click.testing import CliRunner
 
 from svmreduce import __version__
 from svmreduce.cli import main as frame
-from svmreduce.cli.main import COMMANDS, cli
+from svmreduce.cli.main import COMMANDS
 from svmreduce.errors import InputError
-
-
-def run(*arguments):
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
+from tests.cli.commands import call
 
 
 def test_help_lists_every_command_and_imports_none():
-    result = run("--help")
+    result = call("--help")
     assert result.exit_code == 0
     for name, (_, short) in COMMANDS.items():
         assert name in result.stdout and short[:40] in result.stdout
@@ -39,17 +35,17 @@ def test_help_is_light(record_property):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help_with_examples(name):
-    result = run(name, "--help")
+    result = call(name, "--help")
     assert result.exit_code == 0
     assert result.stdout.startswith(f"Usage: cli {name}") and "Example" in result.stdout
 
 
 def test_version():
-    assert run("--version").stdout.strip() == f"svmreduce, version {__version__}"
+    assert call("--version").stdout.strip() == f"svmreduce, version {__version__}"
 
 
 def test_unknown_command_names_the_nearest():
-    result = run("trian")
+    result = call("trian")
     assert result.exit_code == 2
     assert result.stderr.startswith("Error: unknown command 'trian': did you mean 'train'?")
 
@@ -67,13 +63,13 @@ def test_unknown_command_names_the_nearest():
     ],
 )
 def test_usage_errors_are_one_line(arguments, message):
-    result = run(*arguments)
+    result = call(*arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith("Error: ") and result.stderr.count("\n") == 1 and message in result.stderr
 
 
 def test_a_bare_command_shows_its_help():
-    result = run()
+    result = call()
     assert "Commands:" in result.output and "Error" not in result.output
 
 
@@ -108,23 +104,23 @@ def failing(monkeypatch):
 )
 def test_errors_become_one_line(failing, error, code, text):
     failing(error)
-    result = run("doctor")
+    result = call("doctor")
     assert (result.exit_code, result.stderr, result.stdout) == (code, text, "")
 
 
 def test_debug_shows_the_traceback(failing):
     for error, code in [(RuntimeError("odd"), 70), (InputError("file:3: what"), 2)]:
         failing(error)
-        result = run("--debug", "doctor")
+        result = call("--debug", "doctor")
         assert result.exit_code == code
         assert result.stderr.startswith("Traceback") and "Error: " in result.stderr.splitlines()[-1]
-        plain = run("doctor")  # the next call has forgotten it
+        plain = call("doctor")  # the next call has forgotten it
         assert plain.exit_code == code and "Traceback" not in plain.stderr
 
 
 def test_ctrl_c_exits_130(failing):
     failing(KeyboardInterrupt())
-    result = run("doctor")
+    result = call("doctor")
     assert result.exit_code == 130 and result.stderr.strip().endswith("Error: interrupted")
 
 

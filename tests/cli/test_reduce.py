@@ -4,16 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from svmreduce.cli.main import cli
 from svmreduce.data import synthetic
 from svmreduce.data.formats import read_libsvm, write_libsvm
 from svmreduce.kernels import resolve_gamma
-
-
-def call(*arguments):
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
+from tests.cli.commands import call
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from svmreduce.experiments import store
-from tests.cli.test_report_compare import invoke
+from tests.cli.commands import call
 
 CONFIG = {"name": "tiny", "datasets": [{"generator": "checkerboard", "rows": 100, "test_rows": 50, "as": "board"}],
           "solvers": ["libsvm", {"name": "smo", "as": "AESVM", "reducer": "derive_rs"}], "baseline": "libsvm",
@@ -22,27 +22,27 @@ def config(tmp_path):
 
 def test_plan_run_plan_report(config, tmp_path):
     folder = str(tmp_path / "run")
-    before = json.loads(invoke("plan", config, "-o", folder, "--json").stdout)
+    before = json.loads(call("plan", config, "-o", folder, "--json").stdout)
     assert (before["fits"], before["reductions"], before["to_run"], before["cached"]) == (6, 2, 8, 0)
-    ran = invoke("run", config, "-o", folder)
+    ran = call("run", config, "-o", folder)
     assert ran.exit_code == 0 and f"svmreduce report {folder}" in ran.stdout and "[8/8]" in ran.stderr
-    after = json.loads(invoke("plan", config, "-o", folder, "--json").stdout)
+    after = json.loads(call("plan", config, "-o", folder, "--json").stdout)
     assert (after["to_run"], after["cached"]) == (0, 8)
-    more = invoke("plan", config, "-o", folder, "--set", "grid.C=[1,10,100]")
+    more = call("plan", config, "-o", folder, "--set", "grid.C=[1,10,100]")
     assert "3 of 11 tasks, 8 are there already" in more.stdout and "from earlier records" in more.stdout
-    again = json.loads(invoke("run", config, "-o", folder, "--json").stdout)
+    again = json.loads(call("run", config, "-o", folder, "--json").stdout)
     assert again == {"folder": folder, "records": 8, "reused": 8, "statuses": {"ok": 8}}
-    assert "AESVM (random control)" in invoke("report", folder).stdout
+    assert "AESVM (random control)" in call("report", folder).stdout
     assert yaml.safe_load((tmp_path / "run" / store.CONFIG).read_text())["name"] == "tiny"
 
 
 def test_failed_rows_end_with_exit_code_3(config, tmp_path):
-    ran = invoke("run", config, "-o", str(tmp_path / "run"), "--set", "solvers=[tests.experiments.faulty:Raises]",
+    ran = call("run", config, "-o", str(tmp_path / "run"), "--set", "solvers=[tests.experiments.faulty:Raises]",
                  "--set", "grid.C=[1,2]", "--set", "baseline=null")  # fmt: skip
     assert ran.exit_code == 3
     assert "1 of 2 failed; --rerun failed makes them again" in ran.stderr
     assert "error: ZeroDivisionError: a fault of its own" in ran.stderr
-    assert "a fault of its own" in invoke("report", str(tmp_path / "run")).stdout
+    assert "a fault of its own" in call("report", str(tmp_path / "run")).stdout
 
 
 @pytest.mark.parametrize(
@@ -60,6 +60,6 @@ def test_mistakes_are_one_line_and_exit_code_2(config, tmp_path, arguments, said
     command = ["run", "-o", str(tmp_path / "run")] + (
         arguments if "nowhere.yaml" in arguments else [config, *arguments]
     )
-    result = invoke(*command)
+    result = call(*command)
     assert result.exit_code == 2 and said in result.stderr
     assert result.stderr.count("\n") == 1 and not (tmp_path / "run" / store.RECORDS).exists()
