@@ -102,14 +102,10 @@ class KernelPart:
     numbers: dict = field(default_factory=dict)
     count: int | None = None
 
-    @property
-    def _form(self) -> str:
-        return "rbf" if self.name in GAUSSIANS else self.name
-
     def spec(self, X, gamma, coef0, degree) -> KernelSpec:
         """The kernel with its own numbers, else the given ones; a norm or a word for gamma is learned from X."""
         given = {"gamma": gamma, "coef0": coef0, "degree": degree} | self.numbers
-        given["gamma"] = 1.0 if self.name == "linear" else resolve_gamma(given["gamma"], X, self._form)
+        given["gamma"] = 1.0 if self.name == "linear" else resolve_gamma(given["gamma"], X, self.name)
         if self.name not in GAUSSIANS:
             return KernelSpec(self.name, **given)
         norm = GAUSSIANS[self.name]
@@ -166,7 +162,8 @@ def resolve_gamma(gamma: float | str, X, kernel: str = "rbf") -> float:
     """A number as given, or a word.
 
     auto = 1/features and scale = 1/(features·variance) are scikit-learn's. auto-distance takes for σ² the mean squared
-    distance between the rows: 1/(2σ²) for rbf, which is then exp(-||x-z||²/(2σ²)), and 1/σ² for other kernels.
+    distance between the rows: 1/(2σ²) for rbf, which is then exp(-||x-z||²/(2σ²)), and 1/σ² for other kernels. So it is
+    not one number for a mixture.
     """
     if not isinstance(gamma, str):
         return float(gamma)
@@ -185,8 +182,10 @@ def resolve_gamma(gamma: float | str, X, kernel: str = "rbf") -> float:
         is_constant = variance <= 1e-24 * mean**2  # what rounding leaves
         return 1.0 if is_constant else float(1.0 / (X.shape[1] * variance))
     if gamma == "auto-distance":
+        if "+" in kernel:
+            raise InputError(f"gamma='auto-distance' is not one number for the mixture {kernel!r}: give a number")
         squared = mean_squared_distance(X)
-        return 1.0 / ((2 if kernel == "rbf" else 1) * squared) if squared else 1.0
+        return 1.0 / ((2 if kernel in ("rbf", *GAUSSIANS) else 1) * squared) if squared else 1.0
     raise InputError(f"gamma must be a positive number, {GAMMA_WORDS}, got {gamma!r}")
 
 

@@ -72,6 +72,9 @@ def test_auto_distance_is_the_mean_squared_distance(form):
     sigma2 = 2 * (np.square(X).sum(axis=1).mean() - np.square(X.mean(axis=0)).sum())
     assert resolve_gamma("auto-distance", form(X)) == pytest.approx(1 / (2 * sigma2))
     assert resolve_gamma("auto-distance", form(X), "poly") == pytest.approx(1 / sigma2)
+    assert resolve_gamma("auto-distance", form(X), "gaussian_diagonal") == pytest.approx(1 / (2 * sigma2))
+    with pytest.raises(InputError, match="not one number for the mixture 'rbf:1\\+poly:1': give a number"):
+        resolve_gamma("auto-distance", form(X), "rbf:1+poly:1")
     # far from the origin a difference of squares would cancel
     assert mean_squared_distance(form(X + 1e7)) == pytest.approx(sigma2, rel=1e-6)
     for constant in (0.0, 0.1):
