@@ -65,7 +65,7 @@ def _accuracy(records, tunings):
         "state its sampling in such detail, and MFW and more than two classes were not tried by this rule."
     )
     yield "\n".join(lines)
-    yield "More than one point from the printed value: " + (", ".join(far) or "none") + "."
+    yield f"More than {ABOUT_ONE:g} points from the printed value: " + (", ".join(far) or "none") + "."
     worse = _less_accurate(records)
     yield "MFW less accurate than FW, in points: " + (", ".join(worse) or "nowhere") + "."
     yield from _times(records)
