@@ -115,7 +115,7 @@ def scale_axis(axes: Axes, which: str, values: Iterable[float], room: float = 0.
         factor = (high / low) ** room
         limits = low / factor, high * factor
     else:
-        axis.set_major_locator(MaxNLocator(5))
+        axis.set_major_locator(MaxNLocator(5, integer=all(float(value).is_integer() for value in values)))
         span = (high - low) or abs(high) or 1.0
         limits = low - room * span, high + room * span
     getattr(axes, f"set_{which}lim")(*limits)

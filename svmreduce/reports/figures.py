@@ -16,6 +16,7 @@ from svmreduce.reports.sweeps import Curve, Sweep
 
 Looks = dict[str, Look]
 MOST_LINES = 16
+LEGEND_WIDTH = 64  # letters
 
 
 def scatter(panel: Panel, looks: Looks, fact: str, title: str) -> Figure:
@@ -164,12 +165,13 @@ def speedups(rows: list[dict], looks: Looks) -> Figure:
     One line per data set and method; where that is too much, one per data set and a legend.
     """
     names = [f"{drawing.cut(row['dataset'], 20)}, {short_name(row['method'])}" for row in rows]
-    is_long = len(rows) > MOST_LINES
-    if is_long:
+    legend = {short_name(row["method"]) for row in rows} if len(rows) > MOST_LINES else None
+    if legend:
         names = [drawing.cut(row["dataset"], 30) for row in rows]
     lines = list(dict.fromkeys(names))
     title = f"Overall speed-up of training, against {rows[0]['baseline']}"
-    figure, axes = new_figure(title, 1.1 + 0.24 * len(lines) + (0.4 if is_long else 0.0))
+    below = 0.22 * -(-len(legend) // _legend_columns(legend)) if legend else 0.0
+    figure, axes = new_figure(title, 1.1 + 0.24 * len(lines) + below)
     for name, row in zip(names, rows, strict=True):
         place, look, same = lines.index(name), looks[row["method"]], row["ots_same_engine"]
         if same:
@@ -181,10 +183,42 @@ def speedups(rows: list[dict], looks: Looks) -> Figure:
     scale_axis(axes, "x", [0.9, 1.1, *values], room=0.08, is_log=True)
     _name_rows(axes, lines)
     axes.set_xlabel("times as fast, reduction included", loc="right")
-    if is_long:
-        marks = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-        axes.legend(marks.values(), marks.keys(), loc="lower left", bbox_to_anchor=(0, 1), ncols=3, handletextpad=0.2)
+    if legend:
+        _legend(axes)
     return figure
+
+
+def across(title: str, rows: list[dict], fact: str, axis: str, looks: Looks, factor: float = 1.0) -> Figure:
+    """One fact of all methods, a line per data set."""
+    lines = list(dict.fromkeys(row["dataset"] for row in rows))
+    names = {short_name(row["method"]) for row in rows}
+    figure, axes = new_figure(title, 1.2 + 0.3 * len(lines) + 0.22 * -(-len(names) // _legend_columns(names)))
+    for row in rows:
+        look = looks[row["method"]]
+        place = lines.index(row["dataset"])
+        axes.plot(factor * row[fact], place, **look.marks, linestyle="none", label=short_name(row["method"]))
+    is_log = fact == "cts"
+    values = [factor * row[fact] for row in rows]
+    if is_log:
+        axes.axvline(1, color=MUTED, linewidth=1)
+        values += [0.9, 1.1]
+    scale_axis(axes, "x", values, room=0.08, is_log=is_log)
+    _name_rows(axes, [drawing.cut(name, 30) for name in lines])
+    axes.set_xlabel(axis, loc="right")
+    _legend(axes)
+    return figure
+
+
+def _legend(axes) -> None:
+    """Each method once, below everything, in as many columns as there is room for."""
+    marks = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+    columns = _legend_columns(marks)
+    style = {"handletextpad": 0.2, "columnspacing": 1.2, "ncols": columns}
+    axes.figure.legend(marks.values(), marks.keys(), loc="outside lower left", **style)
+
+
+def _legend_columns(names: Iterable[str]) -> int:
+    return max(1, min(4, LEGEND_WIDTH // (5 + max(map(len, names)))))
 
 
 def diagonal(column: PrintedColumn, cells: list[Cell]) -> Figure:

@@ -23,12 +23,16 @@ from svmreduce.reports.papers import Beside
 from svmreduce.reports.series import CONTROL, Panel
 from svmreduce.reports.sweeps import Sweep
 
+ALL_DATA = "all data sets"
 _POINTS = "Large: each method at its best grid point; small: its other points. Hollow: a random sample of equal size."
 _CAPTIONS = {
     "speed-up": (
         "Filled: against the baseline. Hollow: against the same engine on all rows, which is what the reduction itself "
         "brings. The reduction's time is included."
     ),
+    "best accuracy": "Of each method at its best grid point, means over folds and seeds.",
+    "mean accuracy": "Of each method over the whole grid: how much a wrong guess of the parameters costs.",
+    "classification speed-up": "Against the baseline, each method at its best grid point.",
     "accuracy and time": _POINTS,
     "accuracy and vectors": _POINTS,
     "error": "At each method's best grid point; whiskers: one standard deviation over folds and seeds.",
@@ -43,6 +47,12 @@ _CAPTIONS = {
     "course": "As the method recorded it while it ran.",
     "paper": "Green: reproduced; blue: same direction; orange: contradicted; hollow: neither.",
 }
+# What stands side by side for all data sets: kind of figure, fact, name of the axis, factor
+_ACROSS = (
+    ("best accuracy", "max_accuracy", "accuracy (%)", 100),
+    ("mean accuracy", "mean_accuracy", "accuracy (%)", 100),
+    ("classification speed-up", "cts", "times as fast", 1),
+)
 _SWEPT = {"accuracy": "accuracy by", "mse": "error by", "training": "training time by", "kept": "kept rows by"}
 
 
@@ -51,7 +61,7 @@ class Drawing:
     """A figure with its place in the page: what kind it is, of which data set, and how to read it."""
 
     kind: str
-    dataset: str  # empty: of all data sets
+    dataset: str  # empty: not among the figures by data set
     caption: str
     figure: Figure
     number: int = 1  # tells apart what would have the same name
@@ -71,6 +81,7 @@ def drawings(records: Records, paper: Beside | None = None) -> list[Drawing]:
     with matplotlib.rc_context(drawing.STYLE), drawing.any_script():
         made = list(_speedups(records, looks))
         made += _printed(paper) if paper else []
+        made += _across(records, looks)
         for panel in panels:
             made += _of_panel(panel, looks)
         for sweep in sweeps.growing(records):
@@ -122,11 +133,26 @@ def _sweep(sweep: Sweep, looks: dict[str, Look]) -> Drawing:
 
 
 def _speedups(records: Records, looks: dict[str, Look]) -> Iterator[Drawing]:
-    rows = [row for row in summarise(records.records) if row["ots"] and row["method"] != row["baseline"]]
-    rows = [row for row in rows if not row["method"].endswith(CONTROL)]
-    rows.sort(key=lambda row: (series.natural_key(row["dataset"]), series.natural_key(row["method"])))
+    rows = [row for row in _in_order(records) if row["ots"] and row["method"] != row["baseline"]]
     if rows:
         yield Drawing("speed-up", "", _CAPTIONS["speed-up"], figures.speedups(rows, looks))
+
+
+def _across(records: Records, looks: dict[str, Look]) -> Iterator[Drawing]:
+    """All methods on all data sets, where there are several of both."""
+    rows = _in_order(records)
+    for kind, fact, axis, factor in _ACROSS:
+        found = [row for row in rows if row[fact] and (fact != "cts" or row["method"] != row["baseline"])]
+        if len({row["dataset"] for row in found}) > 1 and len({row["method"] for row in found}) > 1:
+            title = f"{kind.capitalize()}, {ALL_DATA}"
+            figure = figures.across(title, found, fact, axis, looks, factor)
+            yield Drawing(kind, ALL_DATA, _CAPTIONS[kind], figure)
+
+
+def _in_order(records: Records) -> list[dict]:
+    """The figures of every method but the controls, by data set and name."""
+    rows = [row for row in summarise(records.records) if not row["method"].endswith(CONTROL)]
+    return sorted(rows, key=lambda row: (series.natural_key(row["dataset"]), series.natural_key(row["method"])))
 
 
 def _printed(paper: Beside) -> Iterator[Drawing]:

@@ -55,6 +55,8 @@ def test_each_data_set_has_its_figures():
     made = drawings(as_run(run()))
     assert [(one.kind, one.dataset) for one in made] == [
         ("speed-up", ""),
+        ("best accuracy", "all data sets"),
+        ("mean accuracy", "all data sets"),
         *((kind, dataset) for dataset in ("board", "toy") for kind in PANEL),
     ]
     assert len({one.name for one in made}) == len(made)
@@ -188,8 +190,19 @@ def test_many_speed_ups_share_the_line_of_their_data_set():
     records = [record(f"d{k}", name, solve=1.0 + number) for k in range(9) for number, name in enumerate(methods)]
     axes = of_kind(drawings(as_run(records)), "speed-up").axes[0]
     assert [label.get_text() for label in axes.get_yticklabels()] == [f"d{k}" for k in range(9)]
-    assert sorted(text.get_text() for text in axes.get_legend().get_texts()) == ["FW", "MFW"]
+    assert sorted(text.get_text() for text in axes.figure.legends[0].get_texts()) == ["FW", "MFW"]
     assert {(1 / 2, float(k)) for k in range(9)} | {(round(1 / 3, 6), float(k)) for k in range(9)} <= marks(axes.figure)
+
+
+def test_all_methods_stand_side_by_side_for_all_data_sets():
+    methods = {"libsvm": 0.9, "FW": 0.8, "MFW": 0.7}
+    records = [record(data, name, accuracy=right) for data in ("a", "b") for name, right in methods.items()]
+    records.append(record("b", "FW", accuracy=0.6, point={"C": 10.0, "gamma": 0.5}))
+    best, mean = (of_kind(drawings(as_run(records)), kind) for kind in ("best accuracy", "mean accuracy"))
+    assert [label.get_text() for label in best.axes[0].get_yticklabels()] == ["a", "b"]
+    assert sorted(text.get_text() for text in best.legends[0].get_texts()) == ["FW", "MFW", "libsvm"]
+    assert (80.0, 1.0) in marks(best) and (80.0, 1.0) not in marks(mean) and (70.0, 1.0) in marks(mean)
+    assert "best accuracy" not in {one.kind for one in drawings(as_run(records[:3]))}  # one data set has its own
 
 
 def test_printed_and_measured_against_each_other():
@@ -286,7 +299,7 @@ HOSTILE = ["$x^$ & <b>", "数据集", "a" * 300, "half \ud800 and \x00", "tab\tn
 def test_any_name_can_be_drawn(recwarn):
     records = [record(name, method) for name in HOSTILE for method in ("libsvm", f"$\\frac$ {name}")]
     made = drawings(as_run(records))
-    assert len(made) == 1 + 5 * len(HOSTILE) and len({one.name for one in made}) == len(made)
+    assert len(made) == 4 + 5 * len(HOSTILE) and len({one.name for one in made}) == len(made)
     for one in made:
         assert drawing.inline(one.figure, one.name, "figure").startswith("<svg")
     assert not [warning for warning in recwarn if "Glyph" in str(warning.message)]
