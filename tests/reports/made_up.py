@@ -4,6 +4,8 @@ import hashlib
 import json
 from pathlib import Path
 
+from svmreduce.experiments.store import Records
+
 _DEFAULTS = {
     "status": "ok",
     "reason": "",
@@ -78,6 +80,13 @@ def run() -> list[dict]:
             reduced = {"reducer": "derive_rs", "reduction": small["id"], "kept_rows": 200, "vectors": 80}
             records.append(record(dataset, "reduced", point=point, solve=1.0, accuracy=0.94, errors=30, **reduced))
     return records
+
+
+def as_run(records, config=None, unreadable=0) -> Records:
+    """The records as read from a folder with this config."""
+    made = Records(records, unreadable, "nowhere/records.jsonl")
+    made.config = config  # in place of the file
+    return made
 
 
 def write(path: Path, records) -> Path:

@@ -7,16 +7,11 @@ from xml.etree import ElementTree
 import pytest
 
 from svmreduce.errors import InputError
-from svmreduce.experiments.store import Records
 from svmreduce.experiments.tolerances import DEFAULTS, METRICS, Tolerance, from_config, from_flags
 from svmreduce.reports.compare import compare
 from svmreduce.reports.render import markdown, terminal
 from svmreduce.reports.verdict import comparison_tables, junit
-from tests.reports.made_up import failed, record, run
-
-
-def as_run(records, unreadable=0) -> Records:
-    return Records(records, unreadable, "a/records.jsonl")
+from tests.reports.made_up import as_run, failed, record, run
 
 
 def judged(base, new, tolerances=None):
@@ -216,7 +211,7 @@ def test_what_is_odd_about_the_runs_is_told():
     other = record(solver_params={"threads": 2})
     result = compare(as_run([record()], unreadable=1), as_run([record(), other]))
     assert result.notes[:3] == [
-        "unreadable lines in BASE: 1 (a/records.jsonl)",
+        "unreadable lines in BASE: 1 (nowhere/records.jsonl)",
         "rows that stand twice in NEW, with other parameters: 1; the later ones count",
         "rows run with other parameters or data than in BASE: 1 of 1",
     ]

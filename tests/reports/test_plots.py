@@ -13,21 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svmreduce.cli.main import cli
-from svmreduce.experiments.store import Records
 from svmreduce.reports import drawing, series, sweeps
 from svmreduce.reports.papers import beside
 from svmreduce.reports.plots import drawings, write
 from svmreduce.reports.series import CONTROL, Spot
-from tests.reports.made_up import failed, record, run
+from tests.reports.made_up import as_run, failed, record, run
 from tests.reports.made_up import write as write_run
 
 PANEL = ["accuracy and time", "accuracy and vectors", "error", "training time", "front"]
-
-
-def as_run(records, config=None) -> Records:
-    made = Records(records, 0, "nowhere/records.jsonl")
-    made.config = config
-    return made
 
 
 def of_kind(made, kind, dataset=None):

@@ -7,7 +7,6 @@ import re
 import pytest
 
 from svmreduce.experiments.metrics import METRICS, summarise
-from svmreduce.experiments.store import Records
 from svmreduce.reports.cells import natural_key
 from svmreduce.reports.render import (
     Column,
@@ -21,11 +20,7 @@ from svmreduce.reports.render import (
     terminal,
 )
 from svmreduce.reports.tables import environment_table, failures_table, fits_table, report_tables, summary_table
-from tests.reports.made_up import failed, record, run
-
-
-def as_run(records, unreadable=0) -> Records:
-    return Records(records, unreadable, "a/records.jsonl")
+from tests.reports.made_up import as_run, failed, record, run
 
 
 def titles(table):
@@ -150,7 +145,7 @@ def test_where_it_was_measured():
     lines = environment_table(as_run(made, unreadable=2)).notes
     assert lines == [
         "Records: 10 (10 ok), made in 2 runs",
-        "Unreadable lines passed over: 2, in a/records.jsonl",
+        "Unreadable lines passed over: 2, in nowhere/records.jsonl",
         "Host other: A CPU, load 1.75 to 1.75, 1 records",
         "Host box: A CPU, load 0.25 to 0.50, 9 records",
         "Threads: 1 (9 records), 2 (1 records)",
