@@ -120,7 +120,8 @@ def _text(records: dict, seconds: float) -> str:
              "`svmreduce train` and `predict`, one thread, wall seconds without reading the files; one C and one g per "
              "data set, good ones for LIBSVM on all rows, so no method has its own best. Vectors: those the model "
              "holds; none for linear models and random features. incremental and lp_svc "
-             "train on 1,000 random rows. An asterisk: stopped before its tolerance.",
+             "train on 1,000 random rows. An asterisk: stopped before its tolerance. Other work shared the machine: "
+             "times are rough.",
              ]  # fmt: skip
     for data, found in records.items():
         C, gamma = CASES[data]
