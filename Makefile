@@ -15,7 +15,7 @@ help:
 	@echo "make regression   run configs/smoke.yaml and compare it with results/baseline/"
 	@echo "make paper-aesvm  every table and figure of a paper (or -randsvm, -frank-wolfe, -lp-svr, -bootstrap);"
 	@echo "                  SCALE=smoke, small (default) or full"
-	@echo "make report       a page and a text for every run of that scale, in results/SCALE"
+	@echo "make report       a page and a text for every config run at that scale, in results/SCALE"
 	@echo "make papers-smoke every experiment of every paper at its smallest scale"
 	@echo "make clean   remove $(VENV) and everything generated"
 	@echo "Another Python: make demo PYTHON=python3.12"
@@ -47,12 +47,14 @@ SCALE ?= small
 paper-%: $(VENV)/.demo
 	@$(MAKE) --no-print-directory experiments FILES="$(wildcard configs/$(subst -,_,$*)/*.yaml)"
 
-# What the runs show: a page and a text per run, in results/SCALE.
+# What the runs show: a page and a text per config that was run, in results/SCALE.
 report: $(VENV)/.demo
 	@mkdir -p results/$(SCALE)
-	@for run in results/runs/*-$(SCALE); do name=$$(basename $$run -$(SCALE)); echo "== $$name"; \
-	  $(BIN)/svmreduce report $$run --html results/$(SCALE)/$$name.html --format markdown \
-	    --output results/$(SCALE)/$$name.md || exit 1; done
+	@for file in configs/*/*.yaml; do \
+	  run=$$(sed -n 's/^name: *\([^ ]*\).*/\1/p' $$file)-$(SCALE); \
+	  test -d results/runs/$$run || continue; \
+	  page=results/$(SCALE)/$$(echo $$file | sed 's,configs/,,; s,/,-,; s,_,-,g; s,.yaml$$,,'); echo "== $$page"; \
+	  $(BIN)/svmreduce report $$file --scale $(SCALE) --html $$page.html --output $$page.md || exit 1; done
 
 papers-smoke: $(VENV)/.demo
 	@$(MAKE) --no-print-directory experiments FILES="$(wildcard configs/*/*.yaml)" SCALE=smoke

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from svmreduce.cli.common import check_writable, json_option, terminal_width, typed_command
+from svmreduce.cli.experiment import run_folder
 from svmreduce.errors import InputError
 from svmreduce.strict_json import dumps
 
@@ -18,13 +19,17 @@ Examples:
   svmreduce report results/runs/smoke-smoke
   svmreduce report results/runs/smoke-smoke --html page.html
   svmreduce report results/runs/smoke-smoke --plots figures --plot-format pdf
-  svmreduce report results/runs/table4-small --paper aesvm:table4 --format csv > cells.csv
+  svmreduce report configs/aesvm/table4.yaml --scale small --html table4.html
+  svmreduce report results/runs/aesvm-table4-small --paper aesvm:table4 --format csv > cells.csv
   svmreduce report results/runs/smoke-smoke --by fits --format latex --output table.tex
 """
 
 
 @click.command(epilog=_EPILOG)
 @click.argument("run", metavar="RUN")
+@click.option(
+    "--scale", type=click.Choice(["smoke", "small", "full"]), help="Which run of a config; its own scale if not given."
+)
 @click.option(
     "--format",
     "form",
@@ -50,8 +55,9 @@ Examples:
 )
 @click.option("--html", metavar="FILE", help="Write one page with everything, which needs nothing else to be read.")
 @json_option
-def report(run, form, output, by, paper, plots, plot_format, html, as_json):
-    """Show the tables of RUN, a run folder or its .jsonl file. Failed cells are shown with their reasons.
+def report(run, scale, form, output, by, paper, plots, plot_format, html, as_json):
+    """Show the tables of RUN: a run folder, its .jsonl file, or the config that was run. Failed cells are shown with
+    their reasons.
 
     CSV holds the first table only, with raw values (the printed table, if one is asked for by --paper); everything
     else also has the failures and where the run was measured. With --plots or --html the tables are printed only if
@@ -62,11 +68,12 @@ def report(run, form, output, by, paper, plots, plot_format, html, as_json):
 
     if form and as_json:
         raise InputError("--format and --json exclude each other; give one")
-    records = store.read(run)
+    config = _load_config(run, scale)
+    records = store.read(run_folder(config, None) if config else run)
     read = [path for path in (records.path, records.path.with_name(store.CONFIG)) if path.exists()]
     for file in filter(None, (output, html)):
         check_writable(file, *map(str, read))
-    name = paper or papers.named_by(records)
+    name = paper or (papers.known_table(config.paper) if config else papers.named_by(records))
     found = papers.beside(records, name) if name else None
     if plots:
         _write_plots(records, found, plots, plot_format)
@@ -74,6 +81,17 @@ def report(run, form, output, by, paper, plots, plot_format, html, as_json):
         _write_page(records, found, html, typed_command())
     if form or output or as_json or not (plots or html):
         _tables(records, found, form, output, by, bool(paper), as_json)
+
+
+def _load_config(path: str, scale: str | None):
+    """The experiment, if that is what the path names."""
+    from svmreduce.experiments import config
+
+    if Path(path).suffix in (".yaml", ".yml"):
+        return config.load(path, scale=scale, settings={})
+    if scale:
+        raise InputError(f"--scale is for configs, {path} is a run: leave it out")
+    return None
 
 
 def _tables(records, found, form, output, by, is_paper_first, as_json) -> None:

@@ -85,10 +85,17 @@ def beside(records: Records, name: str) -> Beside:
 def named_by(records: Records) -> str | None:
     """The table that the run's config names as its paper, if it is one that can be shown."""
     try:
-        name = str((records.config or {}).get("paper") or "")
-        paper, _, table = name.partition(":")
+        return known_table((records.config or {}).get("paper"))
+    except InputError:  # a config that cannot be read
+        return None
+
+
+def known_table(name: str | None) -> str | None:
+    """The name again, if it is that of a table with a layout; figures have no printed numbers."""
+    paper, _, table = str(name or "").partition(":")
+    try:
         return name if table in LAYOUTS.get(paper, {}) and papers.find(name) else None
-    except InputError:  # a config that cannot be read, a paper whose tables are not at hand
+    except InputError:  # a paper whose tables are not at hand
         return None
 
 

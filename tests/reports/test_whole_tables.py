@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -194,6 +195,20 @@ def test_report_sets_a_paper_beside_a_run(tmp_path):
     assert len(facts["cells"]) == sum(facts["verdicts"].values()) == 280
     wrong = invoke(folder, "--paper", "aesvm:tabel4")
     assert wrong.exit_code == 2 and "did you mean 'table4'?" in wrong.stderr
+
+
+def test_a_config_stands_for_its_run_and_its_table(tmp_path, monkeypatch):
+    """Two configs may share a run, each with its own table of the paper."""
+    monkeypatch.chdir(tmp_path)
+    write(Path("results/runs/board-small"), solvers(GRID[:2]))
+    for number in (4, 5):
+        config = f"name: board\npaper: aesvm:table{number}\ndatasets: [ijcnn1]\nsolvers: [smo]\n"
+        Path(f"table{number}.yaml").write_text(config)
+        text = invoke(f"table{number}.yaml").stdout
+        assert f"Approximate Extreme Points, Table {number}: printed → measured" in text
+    missing = invoke("table4.yaml", "--scale", "full")
+    assert missing.exit_code == 2 and "run the experiment first" in missing.stderr
+    assert "--scale is for configs" in invoke("results/runs/board-small", "--scale", "full").stderr
 
 
 def test_marks_survive_other_formats():
