@@ -47,14 +47,14 @@ SCALE ?= small
 paper-%: $(VENV)/.demo
 	@$(MAKE) --no-print-directory experiments FILES="$(wildcard configs/$(subst -,_,$*)/*.yaml)"
 
-# What the runs show: a page and a text per config that was run, in results/SCALE.
+# What the runs show: a page, a text and a table per config that was run, in results/SCALE.
 report: $(VENV)/.demo
 	@mkdir -p results/$(SCALE)
 	@for file in configs/*/*.yaml; do \
 	  run=$$(sed -n 's/^name: *\([^ ]*\).*/\1/p' $$file)-$(SCALE); \
 	  test -d results/runs/$$run || continue; \
 	  page=results/$(SCALE)/$$(echo $$file | sed 's,configs/,,; s,/,-,; s,_,-,g; s,.yaml$$,,'); echo "== $$page"; \
-	  $(BIN)/svmreduce report $$file --scale $(SCALE) --html $$page.html --output $$page.md || exit 1; done
+	  $(BIN)/svmreduce report $$file --scale $(SCALE) --html $$page.html -o $$page.md -o $$page.csv || exit 1; done
 
 papers-smoke: $(VENV)/.demo
 	@$(MAKE) --no-print-directory experiments FILES="$(wildcard configs/*/*.yaml)" SCALE=smoke

@@ -36,7 +36,14 @@ Examples:
     type=click.Choice(_FORMATS),
     help="How to write the tables; if not given, by the ending of --output (.md, .csv, .tex), else for the terminal.",
 )
-@click.option("-o", "--output", metavar="FILE", help="Write to this file instead of printing.")
+@click.option(
+    "-o",
+    "--output",
+    "outputs",
+    metavar="FILE",
+    multiple=True,
+    help="Write to this file, or several, instead of printing.",
+)
 @click.option(
     "--by",
     type=click.Choice(["summary", "fits", "reductions"]),
@@ -55,7 +62,7 @@ Examples:
 )
 @click.option("--html", metavar="FILE", help="Write one page with everything, which needs nothing else to be read.")
 @json_option
-def report(run, scale, form, output, by, paper, plots, plot_format, html, as_json):
+def report(run, scale, form, outputs, by, paper, plots, plot_format, html, as_json):
     """Show the tables of RUN: a run folder, its .jsonl file, or the config that was run. Failed cells are shown with
     their reasons.
 
@@ -71,7 +78,7 @@ def report(run, scale, form, output, by, paper, plots, plot_format, html, as_jso
     config = _load_config(run, scale)
     records = store.read(run_folder(config, None) if config else run)
     read = [path for path in (records.path, records.path.with_name(store.CONFIG)) if path.exists()]
-    for file in filter(None, (output, html)):
+    for file in filter(None, (*outputs, html)):
         check_writable(file, *map(str, read))
     name = paper or (papers.known_table(config.paper) if config else papers.named_by(records))
     found = papers.beside(records, name) if name else None
@@ -79,8 +86,9 @@ def report(run, scale, form, output, by, paper, plots, plot_format, html, as_jso
         _write_plots(records, found, plots, plot_format)
     if html:
         _write_page(records, found, html, typed_command())
-    if form or output or as_json or not (plots or html):
-        _tables(records, found, form, output, by, bool(paper), as_json)
+    if form or outputs or as_json or not (plots or html):
+        for output in outputs or (None,):
+            _tables(records, found, form, output, by, bool(paper), as_json)
 
 
 def _load_config(path: str, scale: str | None):
