@@ -53,7 +53,7 @@ class Figure:
     level: float = 0.0  # differences up to this have no direction
     factor: float = 1.0  # measured × factor is in the printed unit
     digits: int = 1
-    over_grid: bool = False  # a mean over grid points: another grid gives another figure
+    over_grid: bool = False  # a mean or the best over grid points: another grid gives another figure
     same_engine: str = ""  # the measured figure against the same engine, by which a speed-up is judged if there is one
     is_seconds: bool = False  # of another machine: shown, never judged
 
@@ -83,19 +83,22 @@ _KEPT = Tolerance(absolute=0.2, relative=0.1, at_most=1.5, rounding=0.05)
 _NEVER = Tolerance()
 
 ECS = Figure("ecs", "ECS", "ecs", _VECTORS, "side", level=0.05, over_grid=True)
-CTS = Figure("cts", "CTS", "cts", _VECTORS, "side", level=0.05)
+CTS = Figure("cts", "CTS", "cts", _VECTORS, "side", level=0.05, over_grid=True)
 RMSE = Figure(
     "rmse_x100", "RMSE (%)", "rmse", Tolerance(0.3, 0.25, rounding=0.005), "side", factor=100, digits=2, over_grid=True
 )
 MAX_ACCURACY = Figure(
-    "max_accuracy_percent", "max. acc. (%)", "max_accuracy", _ACCURACY, "baseline", level=0.5, factor=100
+    "max_accuracy_percent",
+    "max. acc. (%)",
+    "max_accuracy",
+    _ACCURACY,
+    "baseline",
+    level=0.5,
+    factor=100,
+    over_grid=True,
 )
-MEAN_ACCURACY = replace(
-    MAX_ACCURACY, field="mean_accuracy_percent", title="mean acc. (%)", measure="mean_accuracy", over_grid=True
-)
-STD_ACCURACY = replace(
-    MAX_ACCURACY, field="std_accuracy_percent", title="std. acc. (%)", measure="std_accuracy", over_grid=True
-)
+MEAN_ACCURACY = replace(MAX_ACCURACY, field="mean_accuracy_percent", title="mean acc. (%)", measure="mean_accuracy")
+STD_ACCURACY = replace(MAX_ACCURACY, field="std_accuracy_percent", title="std. acc. (%)", measure="std_accuracy")
 ETS = Figure("ets", "ETS", "ets", _TIME_RATIO, "side", level=0.05, over_grid=True, same_engine="ets_same_engine")
 OTS = replace(ETS, field="ots", title="OTS", measure="ots", same_engine="ots_same_engine")
 KEPT = Figure("kept_percent", "kept (%)", "kept_percent", _KEPT, "trend", level=0.05)

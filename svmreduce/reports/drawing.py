@@ -27,7 +27,12 @@ from svmreduce.reports.render import printable
 from svmreduce.reports.series import CONTROL
 
 INK, MUTED, GRID = "#1b1f24", "#646d76", "#dfe3e8"
-VERDICTS = {"reproduced": ("#009e73", "o"), "same direction": ("#0072b2", "D"), "contradicted": ("#d55e00", "X")}
+VERDICTS = {
+    "reproduced": ("#009e73", "o"),
+    "same direction": ("#0072b2", "D"),
+    "other direction": ("#e69f00", "v"),
+    "contradicted": ("#d55e00", "X"),
+}
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#6b6b2f", "#7a5cc7")
 MARKERS = "osD^vPX*<>hp"
 STYLE = {

@@ -3,9 +3,10 @@
 - *reproduced*: within the tolerance of its column,
 - *same direction*: not that near, but it says the same (a gain stays a gain, a loss a loss, a trend a trend),
 - *contradicted*: it says something else,
-- *not comparable*: another machine's seconds, other data, fewer rows, a smaller grid, a run that did not finish.
+- *other direction*: it says something else, but about other data, fewer rows or a smaller grid,
+- *not comparable*: another machine's seconds, a run that did not finish, other data where a figure has no direction.
 
-On other data or fewer rows a figure can agree in direction, but neither reproduce nor contradict the paper.
+On other data or fewer rows a figure can share the direction or not, but neither reproduce nor contradict the paper.
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ from svmreduce.papers.layouts import Figure, Layout
 from svmreduce.reports.measured import Found
 from svmreduce.reports.render import significant
 
-REPRODUCED, SAME_DIRECTION, CONTRADICTED = "reproduced", "same direction", "contradicted"
-NOT_COMPARABLE, NOT_MEASURED, NOT_PRINTED = "not comparable", "not measured", "not printed"
-MARKS = dict.fromkeys((REPRODUCED, SAME_DIRECTION, CONTRADICTED, NOT_COMPARABLE, NOT_MEASURED, NOT_PRINTED), "")
-MARKS |= {REPRODUCED: "✓", SAME_DIRECTION: "≈", CONTRADICTED: "✗", NOT_COMPARABLE: "∅"}
+REPRODUCED, SAME_DIRECTION, OTHER_DIRECTION = "reproduced", "same direction", "other direction"
+CONTRADICTED, NOT_COMPARABLE = "contradicted", "not comparable"
+NOT_MEASURED, NOT_PRINTED = "not measured", "not printed"
+JUDGED = (REPRODUCED, SAME_DIRECTION, OTHER_DIRECTION, CONTRADICTED)  # from best to worst
+MARKS = {REPRODUCED: "✓", SAME_DIRECTION: "≈", OTHER_DIRECTION: "≠", CONTRADICTED: "✗", NOT_COMPARABLE: "∅"}
+MARKS |= {NOT_MEASURED: "", NOT_PRINTED: ""}
+FAR = 10  # tolerances: a level so far off is contradicted, whatever its distance from the baseline
 _BLANK = {
     "not_completed": "the paper's run did not finish",
     "did_not_finish_in_a_day": "the paper's run did not finish in a day",
@@ -73,9 +77,13 @@ def judge(
         return NOT_COMPARABLE, "another machine"
     if not caveat and figure.tolerance.covers(printed, measured):
         return REPRODUCED, ""
-    if sides is not None and sides[0] == sides[1]:
-        return SAME_DIRECTION, caveat
-    return (NOT_COMPARABLE, caveat) if caveat else (CONTRADICTED, "")
+    if not caveat:
+        is_far = figure.direction == "baseline" and abs(measured - printed) > FAR * figure.tolerance.allowed(printed)
+        agrees = sides is not None and sides[0] == sides[1] and not is_far
+        return (SAME_DIRECTION if agrees else CONTRADICTED), ""
+    if sides is None:
+        return NOT_COMPARABLE, caveat
+    return (SAME_DIRECTION if sides[0] == sides[1] else OTHER_DIRECTION), caveat
 
 
 def number(value: float, digits: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 
 from svmreduce import papers
@@ -12,13 +13,11 @@ from svmreduce.papers import PrintedTable
 from svmreduce.papers.layouts import LAYOUTS, Figure, Layout
 from svmreduce.registry import nearest_name_error
 from svmreduce.reports.judging import (
-    CONTRADICTED,
+    JUDGED,
     MARKS,
     NOT_COMPARABLE,
     NOT_MEASURED,
     NOT_PRINTED,
-    REPRODUCED,
-    SAME_DIRECTION,
     Cell,
     judged_cell,
     number,
@@ -106,21 +105,17 @@ def _row(printed: PrintedTable, layout: Layout, figures: list[Figure], place: in
     for figure in figures:
         made.cells[figure.field] = judged_cell(printed, layout, figure, place, founds)
     made.extras = {key: found.values.get(key) for key in layout.extras}
-    judged = [made.cells[figure.field] for figure in figures if printed.is_hardware_free(figure.field)]
-    made.verdict = _worst(judged) or _worst(list(made.cells.values())) or _unjudged(made)
+    made.verdict = _worst(made.cells.values())
     reasons = [cell.reason for cell in made.cells.values() if cell.reason and cell.reason != "another machine"]
     made.why = "; ".join(dict.fromkeys(text for reason in reasons for text in reason.split("; ")))
     return made
 
 
-def _worst(cells: list[Cell]) -> str:
+def _worst(cells: Iterable[Cell]) -> str:
+    """One word for a row: that of its worst cell, else why there is none."""
     found = {cell.verdict for cell in cells}
-    return next((verdict for verdict in (CONTRADICTED, SAME_DIRECTION, REPRODUCED) if verdict in found), "")
-
-
-def _unjudged(row: Row) -> str:
-    found = {cell.verdict for cell in row.cells.values()}
-    return next(verdict for verdict in (NOT_COMPARABLE, NOT_MEASURED, NOT_PRINTED) if verdict in found)
+    order = (*reversed(JUDGED), NOT_COMPARABLE, NOT_MEASURED, NOT_PRINTED)
+    return next(verdict for verdict in order if verdict in found)
 
 
 # Tables
@@ -143,7 +138,8 @@ def notes(found: Beside) -> list[str]:
     limits = [f"{figure.title} {figure.tolerance}" for figure in found.figures if not figure.is_seconds]
     lines = [
         f"{found.printed.caption}. Cells: {counts}.",
-        "✓ reproduced, within the tolerance; ≈ same direction; ✗ contradicted; ∅ not comparable.",
+        "✓ reproduced, within the tolerance; ≈ same direction; ✗ contradicted; ≠ other direction, but on other data, "
+        "fewer rows or a smaller grid; ∅ not comparable. A row is called by its worst cell.",
         f"Tolerances: {'; '.join(limits)}.",
     ]
     if any(figure.same_engine for figure in found.figures):
@@ -153,7 +149,7 @@ def notes(found: Beside) -> list[str]:
         )
     free = [figure.title for figure in found.figures if found.printed.is_hardware_free(figure.field)]
     if free:
-        lines.append(f"Free of the machine, and decisive for a row's verdict: {', '.join(free)}.")
+        lines.append(f"Free of the machine: {', '.join(free)}.")
     return lines
 
 

@@ -45,7 +45,7 @@ _CAPTIONS = {
     "sweep": "At the best grid points; whiskers: one standard deviation; dashed: a random sample of equal size.",
     "kept": "Share of the training rows that the reduction keeps, over the kernel width.",
     "course": "As the method recorded it while it ran.",
-    "paper": "Green: reproduced; blue: same direction; orange: contradicted; hollow: neither.",
+    "paper": "Green: reproduced; blue: same direction; yellow: other direction; orange: contradicted; hollow: none.",
 }
 # What stands side by side for all data sets: kind of figure, fact, name of the axis, factor
 _ACROSS = (

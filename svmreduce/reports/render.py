@@ -209,6 +209,7 @@ _LATEX = {letter: f"\\{letter}" for letter in "&%$#_{}"} | {
     "→": r"$\rightarrow$",
     "✓": r"$\surd$",
     "≈": r"$\approx$",
+    "≠": r"$\neq$",
     "✗": r"$\times$",
     "∅": r"$\emptyset$",
     "±": r"$\pm$",

@@ -10,7 +10,7 @@ from svmreduce.experiments.metrics import summarise
 from svmreduce.experiments.store import Records
 from svmreduce.reports.cells import natural_key
 from svmreduce.reports.environment import environment_facts
-from svmreduce.reports.judging import CONTRADICTED, NOT_COMPARABLE, REPRODUCED, SAME_DIRECTION
+from svmreduce.reports.judging import CONTRADICTED, JUDGED, NOT_COMPARABLE
 from svmreduce.reports.papers import Beside
 from svmreduce.reports.series import CONTROL
 
@@ -23,6 +23,9 @@ def sentences(records: Records, paper: Beside | None = None) -> list[str]:
     """The summary, most important first."""
     rows = summarise(records.records)
     found = [_compared(records, rows), *_gains(rows)]
+    if records.missing:
+        planned = len(records.records) + records.missing
+        found.insert(0, f"Not complete: {records.missing} of {planned} planned records are still to be made.")
     if paper:
         found += _verdicts(paper)
     found.append(_failures(records))
@@ -124,9 +127,9 @@ def _times(ratio: float, other: str = "") -> str:
 
 def _verdicts(paper: Beside) -> list[str]:
     counts = paper.counts
-    judged = sum(counts.get(verdict, 0) for verdict in (REPRODUCED, SAME_DIRECTION, CONTRADICTED))
+    judged = sum(counts.get(verdict, 0) for verdict in JUDGED)
     total = sum(cell.printed is not None for row in paper.rows for cell in row.cells.values())
-    words = ", ".join(f"{counts.get(verdict, 0)} {verdict}" for verdict in (REPRODUCED, SAME_DIRECTION, CONTRADICTED))
+    words = ", ".join(f"{counts.get(verdict, 0)} {verdict}" for verdict in JUDGED)
     text = f"{paper.printed.title}: {judged} of {total} printed numbers can be judged: {words}"
     if counts.get(NOT_COMPARABLE):
         text += f"; {counts[NOT_COMPARABLE]} measured, but not comparable"

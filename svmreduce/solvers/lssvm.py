@@ -21,8 +21,8 @@ class LSSVM(SVMClassifier):
 
     Minimises ½‖w‖² + C/2 Σ e² with y − f(x) = e, that is, solves (K + I/C)·α + b·1 = y with Σα = 0. Two systems with
     the same matrix are solved at once by conjugate gradients, for y and for 1; b follows from the two. An inverse that
-    knows the kernel by a few random rows guides the steps: tens of them, not hundreds. The kernel matrix is kept while
-    it fits into ``cache_mb``, and computed anew in every iteration beyond.
+    knows the kernel by a few random rows guides the steps: mostly tens of them, not hundreds. The kernel matrix is kept
+    while it fits into ``cache_mb``, and computed anew in every iteration beyond.
 
     Parameters
     ----------
@@ -86,14 +86,12 @@ class _System:
 
     def __init__(self, X, kernel, ridge, cache_mb, threads):
         self.n, self.ridge, self.threads = X.shape[0], ridge, threads
-        self.K = self.rows = None
-        self.guess = _RoughInverse(X, kernel, ridge, cache_mb, threads)
+        self.K, self.rows = None, KernelRows(kernel, X, np.float64)
+        self.guess = _RoughInverse(X, kernel, self.rows.diagonal(), ridge, cache_mb, threads)
         self.kernel_evals = self.guess.kernel_evals
         if 8 * self.n**2 <= cache_mb * 2**20:
-            self.K = kernel_matrix(kernel, X, X, threads=threads)
+            self.K, self.rows = kernel_matrix(kernel, X, X, threads=threads), None
             self.kernel_evals += self.n**2
-        else:
-            self.rows = KernelRows(kernel, X, np.float64)
 
     def times(self, V):
         """The product with each row of V."""
@@ -128,9 +126,12 @@ class _System:
 
 
 class _RoughInverse:
-    """The inverse of diag(ridge) + FᵀF, where FᵀF is what a few random rows tell of K (Nyström's approximation)."""
+    """The inverse of FᵀF + D, where FᵀF is what a few random rows tell of K (Nyström's approximation).
 
-    def __init__(self, X, kernel, ridge, cache_mb, threads):
+    D is the ridge and what FᵀF misses of K's diagonal: the ridge alone would say that there is nothing else.
+    """
+
+    def __init__(self, X, kernel, diagonal, ridge, cache_mb, threads):
         n = X.shape[0]
         few = min(n, int(FEW * np.sqrt(n)), int(CACHE_SHARE * cache_mb * 2**20 / (8 * n)) + 1)
         chosen = np.sort(np.random.default_rng(0).choice(n, few, replace=False))
@@ -140,10 +141,11 @@ class _RoughInverse:
         values, vectors = eigh(columns[chosen])
         known = values > SMALLEST_VALUE * values[-1]
         self.F = (vectors[:, known] / np.sqrt(values[known])).T @ columns.T
-        self.ridge, self.kernel_evals = ridge, n * few
-        self.inner = cho_factor(np.eye(len(self.F)) + (self.F / ridge) @ self.F.T)
+        self.D = ridge + np.maximum(diagonal - np.einsum("ij,ij->j", self.F, self.F), 0.0)
+        self.kernel_evals = n * few
+        self.inner = cho_factor(np.eye(len(self.F)) + (self.F / self.D) @ self.F.T)
 
     def times(self, V):
         """The product with each row of V, by Woodbury's formula."""
-        scaled = V / self.ridge
-        return scaled - cho_solve(self.inner, self.F @ scaled.T).T @ self.F / self.ridge
+        scaled = V / self.D
+        return scaled - cho_solve(self.inner, self.F @ scaled.T).T @ self.F / self.D

@@ -2,12 +2,13 @@
 
 import pytest
 
-from svmreduce.papers.layouts import ECS, REDUCTION_SECONDS, Tolerance
+from svmreduce.papers.layouts import ECS, MAX_ACCURACY, REDUCTION_SECONDS, Tolerance
 from svmreduce.reports.judging import (
     CONTRADICTED,
     NOT_COMPARABLE,
     NOT_MEASURED,
     NOT_PRINTED,
+    OTHER_DIRECTION,
     REPRODUCED,
     SAME_DIRECTION,
     judge,
@@ -55,6 +56,8 @@ def test_every_verdict_of_a_number():
     assert judge(ECS, 3.3, 1.5, sides=(1, 1)) == (SAME_DIRECTION, "")
     assert judge(ECS, 3.3, 0.5, sides=(1, -1)) == (CONTRADICTED, "")
     assert judge(ECS, 3.3, 1.5) == (CONTRADICTED, "")  # no direction to agree in
+    assert judge(MAX_ACCURACY, 70.0, 74.0, sides=(0, 0)) == (SAME_DIRECTION, "")
+    assert judge(MAX_ACCURACY, 70.0, 98.0, sides=(0, 0)) == (CONTRADICTED, "")  # level with the baseline, but far off
     assert judge(ECS, None, 1.5) == (NOT_PRINTED, "")
     assert judge(ECS, 3.3, None) == (NOT_MEASURED, "")
     assert judge(REDUCTION_SECONDS, 10, 10) == (NOT_COMPARABLE, "another machine")
@@ -62,7 +65,7 @@ def test_every_verdict_of_a_number():
 
 def test_on_other_data_a_figure_neither_reproduces_nor_contradicts():
     assert judge(ECS, 3.3, 3.3, sides=(1, 1), caveat="fewer rows") == (SAME_DIRECTION, "fewer rows")
-    assert judge(ECS, 3.3, 0.5, sides=(1, -1), caveat="fewer rows") == (NOT_COMPARABLE, "fewer rows")
+    assert judge(ECS, 3.3, 0.5, sides=(1, -1), caveat="fewer rows") == (OTHER_DIRECTION, "fewer rows")
     assert judge(ECS, 3.3, 3.3, caveat="fewer rows") == (NOT_COMPARABLE, "fewer rows")
 
 
@@ -187,7 +190,7 @@ def test_fewer_rows_and_fewer_grid_points_are_told():
     assert row.cells["ecs"].verdict == SAME_DIRECTION and row.cells["ecs"].measured == pytest.approx(3.3)
     cells = row_of(beside(as_run(solvers(GRID[:4])), "aesvm:table4"), dataset="D5", solver="LIBSVM").cells
     assert cells["mean_accuracy_percent"].reason == "4 of 84 grid points"  # a mean over the grid
-    assert cells["max_accuracy_percent"].reason == ""
+    assert cells["max_accuracy_percent"].reason == "4 of 84 grid points"  # and so is the best of it
 
 
 def test_a_method_without_a_result_is_not_comparable_and_says_why():

@@ -66,6 +66,17 @@ def test_a_few_rows_guide_the_steps():
     assert fitted.converged_ and fitted.n_iter_ < 50
 
 
+@pytest.mark.parametrize(("C", "spread"), [(1e10, 0), (1e6, 6), (1e-6, 6)])
+def test_large_C_and_very_unequal_weights(C, spread):
+    X, y = cloud(400, 5)
+    weights = 10.0 ** np.random.default_rng(1).uniform(-spread, spread, len(y))
+    fitted = LSSVM(C=C, gamma=0.5).fit(X, y, sample_weight=weights)
+    assert fitted.converged_ and fitted.n_iter_ < 300
+    alpha, b = solved(kernel_matrix(fitted.model_.kernel, X, X), np.where(y == 1, 1.0, -1.0), 1 / (C * weights))
+    expected = kernel_matrix(fitted.model_.kernel, X, X) @ alpha + b
+    assert_allclose(fitted.decision_function(X), expected, atol=0.02 * np.abs(expected).max())
+
+
 def test_the_tree_is_that_of_scikit_learn():
     data = make("sinc_times_pi", 400, seed=0)
     fitted = TreeRegressor(leaf_rows=7, random_state=3).fit(data.X, data.y)
