@@ -125,7 +125,17 @@ def _parsed(line: bytes) -> dict | None:
         return None
     if not isinstance(record, dict) or not all(isinstance(record.get(name), str) for name in _NAMES):
         return None
-    return record if all(name in record for name in _FACTS) else None
+    if not all(name in record for name in _FACTS):
+        return None
+    is_placed = all(isinstance(record[name], int) for name in ("fold", "seed", "repeat"))
+    return record if is_placed and all(_is_numbers(record[name]) for name in ("seconds", "sizes", "scores")) else None
+
+
+def _is_numbers(section) -> bool:
+    """Nothing, or numbers by name; parts may have parts of their own."""
+    if isinstance(section, dict):
+        return all(_is_numbers(value) or isinstance(value, int | float) for value in section.values())
+    return section is None
 
 
 class Store:

@@ -100,6 +100,13 @@ def test_a_line_that_is_no_record_is_counted(tmp_path, line):
     assert (len(found.records), found.unreadable) == (1, 1)
 
 
+@pytest.mark.parametrize("damage", [{"seed": [0]}, {"fold": "a"}, {"scores": {"accuracy": "x"}}, {"seconds": 3}])
+def test_a_record_with_words_for_numbers_is_counted_as_unreadable(tmp_path, damage):
+    write(tmp_path, [record(), record(method="other") | damage])
+    found = read(tmp_path)
+    assert (len(found.records), found.unreadable) == (1, 1)
+
+
 def test_reading_writes_nothing(tmp_path):
     write(tmp_path, [record()])
     read(tmp_path)
