@@ -75,8 +75,8 @@ def judge(
         return NOT_MEASURED, ""
     if figure.is_seconds:
         return NOT_COMPARABLE, "another machine"
-    if not caveat and figure.tolerance.covers(printed, measured):
-        return REPRODUCED, ""
+    if figure.tolerance.covers(printed, measured):
+        return (SAME_DIRECTION if caveat else REPRODUCED), caveat
     if not caveat:
         is_far = figure.direction == "baseline" and abs(measured - printed) > FAR * figure.tolerance.allowed(printed)
         agrees = sides is not None and sides[0] == sides[1] and not is_far

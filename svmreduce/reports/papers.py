@@ -13,6 +13,7 @@ from svmreduce.papers import PrintedTable
 from svmreduce.papers.layouts import LAYOUTS, Figure, Layout
 from svmreduce.registry import nearest_name_error
 from svmreduce.reports.judging import (
+    CONTRADICTED,
     JUDGED,
     MARKS,
     NOT_COMPARABLE,
@@ -105,7 +106,10 @@ def _row(printed: PrintedTable, layout: Layout, figures: list[Figure], place: in
     for figure in figures:
         made.cells[figure.field] = judged_cell(printed, layout, figure, place, founds)
     made.extras = {key: found.values.get(key) for key in layout.extras}
-    made.verdict = _worst(made.cells.values())
+    free = [cell for field, cell in made.cells.items() if printed.is_hardware_free(field)]
+    wrong = [cell for cell in made.cells.values() if cell.verdict == CONTRADICTED]
+    has_verdict = any(cell.verdict in JUDGED for cell in free)
+    made.verdict = _worst([*free, *wrong] if has_verdict else made.cells.values())
     reasons = [cell.reason for cell in made.cells.values() if cell.reason and cell.reason != "another machine"]
     made.why = "; ".join(dict.fromkeys(text for reason in reasons for text in reason.split("; ")))
     return made
@@ -139,7 +143,8 @@ def notes(found: Beside) -> list[str]:
     lines = [
         f"{found.printed.caption}. Cells: {counts}.",
         "✓ reproduced, within the tolerance; ≈ same direction; ✗ contradicted; ≠ other direction, but on other data, "
-        "fewer rows or a smaller grid; ∅ not comparable. A row is called by its worst cell.",
+        "fewer rows or a smaller grid; ∅ not comparable. A row is called by the worst of its cells that are free "
+        "of the machine, and by any that is contradicted.",
         f"Tolerances: {'; '.join(limits)}.",
     ]
     if any(figure.same_engine for figure in found.figures):

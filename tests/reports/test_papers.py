@@ -66,7 +66,8 @@ def test_every_verdict_of_a_number():
 def test_on_other_data_a_figure_neither_reproduces_nor_contradicts():
     assert judge(ECS, 3.3, 3.3, sides=(1, 1), caveat="fewer rows") == (SAME_DIRECTION, "fewer rows")
     assert judge(ECS, 3.3, 0.5, sides=(1, -1), caveat="fewer rows") == (OTHER_DIRECTION, "fewer rows")
-    assert judge(ECS, 3.3, 3.3, caveat="fewer rows") == (NOT_COMPARABLE, "fewer rows")
+    assert judge(ECS, 3.3, 3.4, sides=(1, -1), caveat="fewer rows") == (SAME_DIRECTION, "fewer rows")  # so near
+    assert judge(ECS, 3.3, 1.3, caveat="fewer rows") == (NOT_COMPARABLE, "fewer rows")
 
 
 def test_numbers_are_written_as_printed():
