@@ -129,6 +129,11 @@ def test_a_truncated_last_line_costs_only_that_record(tmp_path):
     assert made == 1 and len(store.read(path).records) == len(records) == 3
 
 
+def _heed_ctrl_c():
+    """A shell that starts the tests in the background has them, and all they start, ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture
 def stuck_run(tmp_path, monkeypatch):
     """A run of four fits in a process of its own that has made two records and waits in the third fit."""
@@ -136,7 +141,9 @@ def stuck_run(tmp_path, monkeypatch):
     config = write(tmp_path, solvers=[faulty("WaitsForGate")], grid={"C": [1, 4, 2, 8]})
     folder = tmp_path / "run"
     command = [sys.executable, "-m", "svmreduce", "run", str(config), "-o", str(folder)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=_heed_ctrl_c
+    )
     wait_for(lambda: (folder / store.RECORDS).exists() and (folder / store.RECORDS).read_bytes().count(b"\n") == 2)
     yield process, command, folder
     (tmp_path / "gate").touch()
