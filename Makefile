@@ -15,7 +15,7 @@ help:
 	@echo "make regression   run configs/smoke.yaml and compare it with results/baseline/"
 	@echo "make paper-aesvm  every table and figure of a paper (or -randsvm, -frank-wolfe, -lp-svr, -bootstrap);"
 	@echo "                  SCALE=smoke, small (default) or full"
-	@echo "make report       a page and a text for every config run at that scale, in results/SCALE"
+	@echo "make report       a page for every run at that scale, a text for every config of it"
 	@echo "make papers-smoke every experiment of every paper at its smallest scale"
 	@echo "make clean   remove $(VENV) and everything generated"
 	@echo "Another Python: make demo PYTHON=python3.12"
@@ -47,14 +47,16 @@ SCALE ?= small
 paper-%: $(VENV)/.demo
 	@$(MAKE) --no-print-directory experiments FILES="$(wildcard configs/$(subst -,_,$*)/*.yaml)"
 
-# What the runs show: a page, a text and a table per config that was run, in results/SCALE.
+# What the runs show, in results/SCALE: a text per config that was run, and a page and a table per run, named as its config.
 report: $(VENV)/.demo
 	@mkdir -p results/$(SCALE)
 	@for file in configs/*/*.yaml; do \
-	  run=$$(sed -n 's/^name: *\([^ ]*\).*/\1/p' $$file)-$(SCALE); \
-	  test -d results/runs/$$run || continue; \
-	  page=results/$(SCALE)/$$(echo $$file | sed 's,configs/,,; s,/,-,; s,_,-,g; s,.yaml$$,,'); echo "== $$page"; \
-	  $(BIN)/svmreduce report $$file --scale $(SCALE) --html $$page.html -o $$page.md -o $$page.csv || exit 1; done
+	  run=$$(sed -n 's/^name: *\([^ ]*\).*/\1/p' $$file); \
+	  test -d results/runs/$$run-$(SCALE) || continue; \
+	  name=$$(echo $$file | sed 's,configs/,,; s,/,-,; s,_,-,g; s,.yaml$$,,'); page=results/$(SCALE)/$$name; \
+	  echo "== $$page"; more=""; \
+	  test $$name != $$(echo $$run | tr _ -) || more="--html $$page.html -o $$page.csv"; \
+	  $(BIN)/svmreduce report $$file --scale $(SCALE) -o $$page.md $$more || exit 1; done
 
 papers-smoke: $(VENV)/.demo
 	@$(MAKE) --no-print-directory experiments FILES="$(wildcard configs/*/*.yaml)" SCALE=smoke

@@ -57,7 +57,7 @@ def main(arguments):
                 continue
             records[data][name] = _one(data, flags, given.seconds)
             print(data, name, records[data][name], flush=True)
-            write("solvers", _text(records, given.seconds), records)
+            write("solvers", _text(records), records)
 
 
 def _methods() -> dict[str, list[str]]:
@@ -115,7 +115,7 @@ def _call(module, *words, seconds) -> dict:
     return json.loads(done.stdout)
 
 
-def _text(records: dict, seconds: float) -> str:
+def _text(records: dict) -> str:
     lines = ["# Every classifier on three real data sets", "", machine(), "",
              "`svmreduce train` and `predict`, one thread, wall seconds without reading the files; one C and one g per "
              "data set, good ones for LIBSVM on all rows, so no method has its own best. Vectors: those the model "
