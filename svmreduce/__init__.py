@@ -5,7 +5,7 @@ import importlib
 __version__ = "0.1.0"
 
 _EXPORTS = {
-    "AESVC": "svmreduce.solvers.aesvm",
+    "AESVC": "svmreduce.aesvm",
     "BootstrapCleaning": "svmreduce.reducers.bootstrap",
     "DeriveRS": "svmreduce.reducers.derive_rs",
     "KernelModel": "svmreduce.model",

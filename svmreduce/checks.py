@@ -11,10 +11,13 @@ from collections.abc import Callable
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.utils.validation import _check_sample_weight
 
 from svmreduce.errors import InputError
-from svmreduce.kernels import GAMMA_WORDS, GAMMAS, LARGEST_DEGREE
+from svmreduce.kernels import GAMMA_WORDS, GAMMAS, LARGEST_DEGREE, KernelSpec
 from svmreduce.solvers import SOLVERS
+
+ALL_ZERO = "every sample_weight is zero: there is nothing to train on"
 
 
 def _is_number(value) -> bool:
@@ -55,7 +58,7 @@ _RULES: dict[str, tuple[str, Callable[[object], bool]]] = {
     ),
     "coef0": _FINITE,
     "degree": (f"a whole number from 0 to {LARGEST_DEGREE}", lambda value: _is_whole(value, 0, LARGEST_DEGREE)),
-    "kernel": ("the name of a kernel, such as 'rbf'", lambda value: isinstance(value, str)),
+    "kernel": ("the name of a kernel, such as 'rbf'", lambda value: isinstance(value, (str, KernelSpec))),
     "bias": _FINITE,
     "epsilon": _NOT_NEGATIVE,
     "delta": ("above 0 and below 1", lambda value: _is_number(value) and 0 < value < 1),
@@ -117,3 +120,15 @@ def check_parameters(estimator) -> None:
         what, is_right = _RULES[name]
         if not is_right(value):
             raise InputError(f"{name} must be {what}, got {value!r}")
+
+
+def checked_weights(sample_weight, X) -> np.ndarray:
+    """One weight ≥ 0 per row, not all of them zero; ones when none are given."""
+    if sample_weight is None:
+        return np.ones(X.shape[0])
+    if not np.asarray(sample_weight).any():
+        raise InputError(ALL_ZERO)
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    if weights.min() < 0:
+        raise InputError(f"sample_weight must not be negative, got {weights.min():g}")
+    return weights

@@ -112,8 +112,10 @@ class KernelPart:
         return KernelSpec("rbf", given["gamma"], norm=norm and learn_norm(norm, X))
 
 
-def kernel_for(X, kernel: str, gamma=1.0, coef0=0.0, degree=3) -> KernelSpec | KernelMixture:
-    """The kernel or mixture of this name for these rows."""
+def kernel_for(X, kernel: str | KernelSpec, gamma=1.0, coef0=0.0, degree=3) -> KernelSpec | KernelMixture:
+    """The kernel or mixture of this name for these rows; a kernel that was learned from other rows as it is."""
+    if isinstance(kernel, KernelSpec):
+        return kernel
     parts = parse_kernel(kernel)
     specs = tuple(part.spec(X, gamma, coef0, degree) for part in parts)
     if len(specs) == 1:

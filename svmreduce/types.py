@@ -46,16 +46,44 @@ class Split:
 
 @dataclass(frozen=True)
 class Reduction:
-    """Fewer rows that stand for many: ``sample_weight[k]`` rows each, weights adding up to all rows.
+    """Fewer rows that stand for many: row k stands for ``sample_weight[k]`` rows.
 
-    A reducer that gives no weights has them all 1.
+    Weights add up to all rows, or are those that the rows had before where a reducer gives none. ``indices`` says
+    which of the given rows were kept; it is None for rows that were made, such as centroids.
     """
 
     X: Matrix
     y: np.ndarray
     sample_weight: np.ndarray
-    indices: np.ndarray
+    indices: np.ndarray | None = None
     info: dict = field(default_factory=dict)
+
+    @property
+    def n_rows(self) -> int:
+        return self.X.shape[0]
+
+    @property
+    def weights_if_any(self) -> np.ndarray | None:
+        """None when every row stands for itself alone, so that solvers without weights can train on them."""
+        return None if (self.sample_weight == 1).all() else self.sample_weight
+
+
+@dataclass(frozen=True)
+class FitFacts:
+    """What happened in a fit; None where a method does not say."""
+
+    iterations: int | None = None
+    kernel_evals: int | None = None
+    objective: float | None = None
+    gap: float | None = None
+    vectors: int | None = None
+    converged: bool = True
+    threads: int | None = None
+    kept: int | None = None  # rows left by a reduction inside the fit
+    sampled_to: float | None = None  # the tolerance met on samples only; ``gap`` is over all rows
+    seconds: dict[str, float] = field(default_factory=dict)  # by stage: convert, reduce, solve, …
+    rounds: dict = field(default_factory=dict)  # what a solver that works in rounds counted
+    curves: dict = field(default_factory=dict)  # numbers per round, as lists
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ import os
 import shlex
 import shutil
 import sys
-import threading
 from pathlib import Path
 from time import perf_counter
 
@@ -69,16 +68,13 @@ rows_options = _together(
 
 
 def compile_off_the_clock(*warm_ups, quiet: bool = False) -> None:
-    """Call these; when they take long, as they do once on a machine, say why."""
+    """Call these; when something is compiled, which happens once on a machine, say so."""
+    from svmreduce.core.jit import compiling_calls
+
     note = "compiling (up to half a minute, the first time only) …"
-    patience = threading.Timer(1.0, click.echo, (note,), {"err": True})
-    if not quiet:
-        patience.start()
-    try:
+    with compiling_calls(lambda: None if quiet else click.echo(note, err=True)):
         for warm_up in warm_ups:
             warm_up()
-    finally:
-        patience.cancel()
 
 
 def timed_rows(source: str, split: str, n_features: int | None, label: str | None, quiet: bool):

@@ -6,7 +6,7 @@ from time import perf_counter
 
 import click
 
-from svmreduce.cli.common import json_option, print_json, quiet_option
+from svmreduce.cli.common import compile_off_the_clock, json_option, print_json, quiet_option
 
 _EPILOG = """\b
 Examples:
@@ -23,13 +23,12 @@ _PROBLEMS = {"breast cancer": (1.0, 0.05), "digits": (10.0, 0.02), "checkerboard
 @json_option
 @quiet_option
 def demo(rows, threads, as_json, quiet):
-    """Compare official LIBSVM and LIBLINEAR, the own engine, and the same engine on a 10 % sample."""
+    """Compare official LIBSVM and LIBLINEAR, our SMO engine, and the same engine on a 10 % sample."""
     from svmreduce.solvers import SOLVERS
 
     say = (lambda text: None) if quiet or as_json else (lambda text: click.echo(text, err=True))
-    say("compiling the engine (some seconds, the first time only) …")
-    for name in ("libsvm", "smo", "liblinear"):
-        SOLVERS.get(name).warm_up()
+    names = ("libsvm", "smo", "liblinear")
+    compile_off_the_clock(*(SOLVERS.get(name).warm_up for name in names), quiet=quiet or as_json)
     records = []
     for name, (C, gamma) in _PROBLEMS.items():
         split = _load(name, rows)
@@ -58,34 +57,33 @@ def _load(name: str, rows: int):
 
 
 def _methods(C: float, gamma: float, threads: int):
+    from svmreduce.pipeline import ReducedSolver
     from svmreduce.reducers.random import RandomSample
     from svmreduce.solvers.liblinear import Liblinear
     from svmreduce.solvers.libsvm import Libsvm
     from svmreduce.solvers.smo import SMO
 
-    yield "libsvm", Libsvm(C=C, gamma=gamma, threads=threads), None
-    yield "smo", SMO(C=C, gamma=gamma, threads=threads), None
-    yield "liblinear", Liblinear(C=C, dual=False), None
-    yield "random 10 % + smo", SMO(C=C, gamma=gamma, threads=threads), RandomSample(share=0.1)
+    engine = SMO(C=C, gamma=gamma, threads=threads)
+    yield "libsvm", Libsvm(C=C, gamma=gamma, threads=threads)
+    yield "smo", engine
+    yield "liblinear", Liblinear(C=C, dual=False)
+    yield "random 10 % + smo", ReducedSolver(RandomSample(share=0.1), engine)
 
 
-def _run(dataset, split, method, solver, reducer) -> dict:
-    """Reduce, solve, score; seconds are those of reducing, converting and solving."""
+def _run(dataset, split, method, solver) -> dict:
+    """Train and score; seconds are those of reducing, converting and solving."""
     start = perf_counter()
-    X, y, weights = split.train.X, split.train.y, None
-    if reducer is not None:
-        kept = reducer.fit_reduce(X, y)
-        X, y, weights = kept.X, kept.y, kept.sample_weight
-    solver.fit(X, y, sample_weight=weights)
+    solver.fit(split.train.X, split.train.y)
     seconds = perf_counter() - start
+    facts = solver.fit_facts()
     return {
         "dataset": dataset,
         "method": method,
         "rows": split.train.n_rows,
-        "kept": len(y),
+        "kept": split.train.n_rows if facts.kept is None else facts.kept,
         "seconds": seconds,
         "accuracy": float(solver.score(split.test.X, split.test.y)),
-        "support_vectors": getattr(solver.model_, "n_vectors", None),
+        "support_vectors": facts.vectors,
     }
 
 

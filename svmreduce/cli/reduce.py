@@ -82,7 +82,7 @@ def reduce(source, out, method, settings, n_features, label, as_json, quiet, **o
     with write_whole(f"{out}.weights") as file:
         file.write("".join(f"{weight!r}\n" for weight in reduction.sample_weight.tolist()).encode())
 
-    kept = len(reduction.indices)
+    kept = reduction.n_rows
     seconds = {
         "load": load,
         **reduction.info.get("seconds", {}),

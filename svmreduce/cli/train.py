@@ -25,8 +25,6 @@ from svmreduce.cli.common import (
 from svmreduce.errors import InputError
 from svmreduce.registry import build_method, nearest_name_error, parameters_of
 
-_SHARED = ("kernel", "gamma", "coef0", "degree", "threads", "random_state")  # by reducer and solver
-
 _EPILOG = """\b
 Examples:
   svmreduce train --solver smo --kernel rbf -C 1 -g 0.5 train.txt model.txt
@@ -69,18 +67,16 @@ def train(
     solver_class = SOLVERS.get(solver)
     if not solver_class.kernels:
         raise InputError(
-            f"{solver} is no SVM and has no model file: use it in experiments (svmreduce run) or in Python"
+            f"{solver} is not an SVM and has no model file: use it in experiments (svmreduce run) or in Python"
         )
     reducer_class = REDUCERS.get(reducer) if reducer else None
-    if reducer and weights:
-        raise InputError("--weights and --reducer exclude each other: a reducer makes its own weights")
     if tune and reducer:
         raise InputError("--tune-C and --reducer exclude each other: kept rows are no fair test for C")
     if tune and (options["cost"] is not None or any(setting.startswith("C=") for setting in settings)):
         raise InputError("--tune-C chooses C: leave out the C that is given")
-    method, reduce = _build(solver, solver_class, reducer, reducer_class, options, parse_settings(settings))
-    if verbose and hasattr(method, "verbose"):
-        method.verbose = True
+    method = _build(solver, solver_class, reducer, reducer_class, options, parse_settings(settings))
+    if verbose and "verbose" in parameters_of(solver_class):
+        method.set_params(**{"solver__verbose" if reducer else "verbose": True})
 
     data, load = timed_rows(train, "train", n_features, label, quiet)
     check_task(train, data, solver, solver_class, "; try --solver libsvm_svr")
@@ -90,7 +86,7 @@ def train(
     warm_ups = [part.warm_up for part in (solver_class, reducer_class) if part]
     compile_off_the_clock(*warm_ups, quiet=quiet)
     tuned, tuning = _tune(method, data, sample_weight, quiet) if tune else ({}, {})
-    record = _fit(method, reduce, data, sample_weight)
+    record = _fit(method, data, sample_weight)
     method.model_.save(model)
     record = {"solver": solver, **record, **tuned, "seconds": {"load": load, **tuning, **record["seconds"]}}
     if reducer:
@@ -99,47 +95,29 @@ def train(
 
 
 def _build(solver, solver_class, reducer, reducer_class, options, settings):
-    """Solver and reducer from the flags that were typed; their own defaults for the rest."""
+    """The estimator from the flags that were typed; defaults for the rest."""
     from svmreduce.kernels import parse_kernel
+    from svmreduce.pipeline import SHARED, ReducedSolver, share_parameters
 
     options["C"] = options.pop("cost")
     known = parameters_of(solver_class)
     reducer_known = parameters_of(reducer_class) if reducer_class else {}
-    given = given_flags(options, {key: settings[key] for key in settings if key not in reducer_known})
-    if "kernel" in given:
-        parse_kernel(given["kernel"], solver_class.kernels, whose=solver, mixes=solver_class.mixes_kernels)
+    for key in settings.keys() - known.keys() - reducer_known.keys():
+        both = " or ".join(filter(None, [solver, reducer]))
+        raise nearest_name_error(f"parameter of {both}", key, {*known, *reducer_known})
+    solver_own = {key: value for key, value in settings.items() if key not in reducer_known}
+    reducer_own = {key: value for key, value in settings.items() if key in reducer_known}
+    common = given_flags(options, settings) | {key: settings[key] for key in SHARED if key in settings}
+    kernel = common.get("kernel")
+    if kernel is not None:
+        parse_kernel(kernel, solver_class.kernels, whose=solver, mixes=solver_class.mixes_kernels)
     if len(solver_class.kernels) == 1:
-        given["kernel"] = solver_class.kernels[0]
-    for key in settings:
-        if key not in known and key not in reducer_known:
-            both = " or ".join(filter(None, [solver, reducer]))
-            raise nearest_name_error(f"parameter of {both}", key, {*known, *reducer_known})
-    if reducer_class and reducer_class.gives_weights and "kernel" in reducer_known and "kernel" in given | settings:
-        _check_same_kernel((given | settings)["kernel"], reducer)
-    # both work in the same kernel space, on the same threads, from the same seed
-    for_reducer = {key: given[key] for key in given if key in reducer_known}
-    for_reducer |= {key: value for key, value in settings.items() if key in reducer_known}
-    for_solver = given | {
-        key: value for key, value in settings.items() if key not in reducer_known or (key in _SHARED and key in known)
-    }
-    for key in {"kernel", "random_state"} - known.keys():
-        for_solver.pop(key, None)
+        common["kernel"] = solver_class.kernels[0]
+    for key in common.keys() - known.keys() - {"kernel", "random_state"} - (reducer_own.keys() & SHARED):
+        raise nearest_name_error(f"parameter of {solver}", key, known)
+    for_solver, for_reducer = share_parameters(solver_class, reducer_class, common, solver_own, reducer_own)
     method = build_method(solver, solver_class, for_solver)
-    return method, build_method(reducer, reducer_class, for_reducer) if reducer_class else None
-
-
-def _check_same_kernel(kernel: str, reducer: str) -> None:
-    """Refuse a kernel that is learned from rows: the solver would learn another one from the kept rows."""
-    from svmreduce.kernels import GAUSSIANS, parse_kernel
-
-    for part in parse_kernel(kernel):
-        if GAUSSIANS.get(part.name):
-            raise InputError(f"{part.name} learns its norm from the rows it sees, so {reducer} and the solver would "
-                             "have different kernels; --solver aesvm reduces and trains by one")  # fmt: skip
-        if isinstance(part.numbers.get("gamma"), str):
-            raise InputError(
-                f"kernel {kernel!r}: give gamma={part.numbers['gamma']} by -g, for reducer and solver alike"
-            )
+    return ReducedSolver(build_method(reducer, reducer_class, for_reducer), method) if reducer else method
 
 
 def _tune(method, data, sample_weight, quiet) -> tuple[dict, dict]:
@@ -157,46 +135,29 @@ def _tune(method, data, sample_weight, quiet) -> tuple[dict, dict]:
     return {"C": found.C, "validation": accuracies}, {"tune": perf_counter() - start}
 
 
-def _fit(method, reduce, data, sample_weight) -> dict:
-    """Reduce if asked to, train, and say what happened."""
-    from svmreduce.kernels import resolve_gamma
-
-    X, y, seconds = data.X, data.y, 0.0
-    kept = {}
-    if reduce is not None:
-        if hasattr(reduce, "gamma") and hasattr(method, "gamma"):
-            # a word such as "scale" means the same for the kept rows as for all
-            gamma = resolve_gamma(method.gamma, X, getattr(method, "kernel", "rbf"))
-            reduce.set_params(gamma=gamma)
-            method.set_params(gamma=gamma)
-        reduction = reduce.fit_reduce(X, y)
-        X, y, seconds = reduction.X, reduction.y, reduce.seconds_
-        plain = (reduction.sample_weight == 1).all()
-        sample_weight = None if plain else reduction.sample_weight
-        kept = {"kept": len(y)}
-    with warnings.catch_warnings(record=True) as told:
+def _fit(method, data, sample_weight) -> dict:
+    """Train, and say what happened."""
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        method.fit(X, y, sample_weight=sample_weight)
-    for warning in told:
+        method.fit(data.X, data.y, sample_weight=sample_weight)
+    for warning in caught:
         if warning.category is UserWarning:  # not converging is in the record
             click.echo(f"Warning: {warning.message}", err=True)
-    if hasattr(method, "reduction_"):
-        kept = {"kept": method.reduction_["kept"]}
+    facts = method.fit_facts()
     classes = getattr(method, "classes_", None)
+    optional = {"sampled_to": facts.sampled_to, **facts.rounds, "kept": facts.kept}
     return {
         "rows": data.n_rows,
         "features": data.n_features,
         "classes": None if classes is None else len(classes),
-        "seconds": method.seconds_ | {"reduce": method.seconds_["reduce"] + seconds},
-        "iterations": method.n_iter_,
-        "kernel_evals": method.kernel_evals_,
-        "objective": method.objective_,
-        "gap": method.gap_,
-        "support_vectors": getattr(method.model_, "n_vectors", None),
-        "converged": method.converged_,
-        **({"sampled_to": method.tol} if getattr(method, "selection", None) == "sampled" else {}),
-        **method.told_by_rounds(),
-        **kept,
+        "seconds": facts.seconds,
+        "iterations": facts.iterations,
+        "kernel_evals": facts.kernel_evals,
+        "objective": facts.objective,
+        "gap": facts.gap,
+        "support_vectors": facts.vectors,
+        "converged": facts.converged,
+        **{name: value for name, value in optional.items() if value is not None},
     }
 
 

@@ -15,12 +15,13 @@ import os
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
 import numba
 import numpy as np
-from numba.core import config
+from numba.core import config, event
 
 try:
     import fcntl
@@ -63,6 +64,25 @@ def njit(*, fastmath: bool | set = False, **options):
         return compiled
 
     return decorate
+
+
+@contextmanager
+def compiling_calls(notice: Callable[[], object]):
+    """Call ``notice`` once if anything is compiled inside the block; compiled code that is loaded does not count."""
+
+    class Once(event.Listener):
+        told = False
+
+        def on_start(self, event):
+            if not self.told:
+                self.told = True
+                notice()
+
+        def on_end(self, event):
+            pass
+
+    with event.install_listener("numba:compile", Once()):
+        yield
 
 
 def _save_one_at_a_time(compiled) -> None:

@@ -22,11 +22,10 @@ from svmreduce.data.prepare import make_scaler
 from svmreduce.errors import InputError
 from svmreduce.experiments.config import Config, MethodPart, SolverConfig
 from svmreduce.kernels import parse_kernel
+from svmreduce.pipeline import share_parameters
 from svmreduce.reducers import REDUCERS
 from svmreduce.registry import build_method, nearest_name_error, parameters_of
 from svmreduce.solvers import SOLVERS
-
-SHARED = ("kernel", "gamma", "coef0", "degree")  # a reducer works in the kernel space of its solver
 
 
 @dataclass(frozen=True)
@@ -194,15 +193,13 @@ def _control(method: Method) -> Method:
 
 def _parameters(method: Method, point: dict, threads: int, seed: int = 0) -> tuple[dict, dict]:
     """What solver and reducer get at this point; their own parameters win over the grid's."""
-    known = parameters_of(SOLVERS.get(method.solver))
+    reducer = REDUCERS.get(method.reducer) if method.reducer else None
     common = point | {"threads": threads, "random_state": seed}
-    for_solver = {key: value for key, value in common.items() if key in known} | method.solver_params
-    if method.reducer is None:
-        return for_solver, {}
-    reducer_known = parameters_of(REDUCERS.get(method.reducer))
-    space = {key: for_solver[key] for key in SHARED if key in for_solver}
-    for_reducer = {key: value for key, value in (common | space).items() if key in reducer_known and key != "C"}
-    return for_solver, for_reducer | method.reducer_params
+    own = method.solver_params, method.reducer_params
+    for_solver, for_reducer = share_parameters(SOLVERS.get(method.solver), reducer, common, *own)
+    if "C" in point and "C" not in method.reducer_params:  # all C of a grid share one reduction
+        for_reducer.pop("C", None)
+    return for_solver, for_reducer
 
 
 def _build(method: Method, point: dict, threads: int) -> None:

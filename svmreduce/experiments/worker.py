@@ -19,15 +19,17 @@ from contextlib import contextmanager
 
 import numpy as np
 import psutil
+from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
 from svmreduce.errors import DataMissing, InputError
 from svmreduce.experiments import environment
 from svmreduce.experiments.rows import training_and_test
-from svmreduce.kernels import resolve_gamma
+from svmreduce.pipeline import fit_on, resolve_kernel_space
 from svmreduce.reducers import REDUCERS
 from svmreduce.registry import build_method
 from svmreduce.solvers import SOLVERS
+from svmreduce.types import Dataset, Reduction
 
 
 class Clock:
@@ -82,59 +84,46 @@ def run_task(task: dict, kept: str | None = None, rows: int | None = None, on_st
     return {"status": "ok", "reason": ""} | facts
 
 
-def _in_one_space(task: dict, X) -> tuple[dict, dict]:
-    """Parameters with words such as gamma = "scale" resolved on all training rows, for both stages alike."""
-    both = []
-    for params in (task["solver_params"], task["reducer_params"]):
-        gamma = params.get("gamma")
-        kernel = params.get("kernel", "rbf")  # the default of every method that has one
-        both.append(params | {"gamma": resolve_gamma(gamma, X, kernel)} if isinstance(gamma, str) else params)
-    return both[0], both[1]
-
-
 def _reduce(task, train, rows, clock) -> dict:
-    _, params = _in_one_space(task, train.X)
-    if rows is not None:
-        params = params | {"rows": min(rows, train.n_rows)}
+    params = task["reducer_params"] | ({} if rows is None else {"rows": min(rows, train.n_rows)})
     reducer = build_method(task["reducer"], REDUCERS.get(task["reducer"]), params)
+    resolve_kernel_space(train.X, reducer, norms=reducer.gives_weights)
     with clock.stage("reduce"):
         kept = reducer.fit_reduce(train.X, train.y)
     info = dict(kept.info)
     levels = info.pop("seconds", {})
     return {
-        "sizes": {"train_rows": train.n_rows, "features": train.n_features, "kept_rows": len(kept.indices)},
+        "sizes": {"train_rows": train.n_rows, "features": train.n_features, "kept_rows": kept.n_rows},
         "counters": {"weight_sum": float(kept.sample_weight.sum())} | info,
         "own_seconds": {"levels": levels} if levels else {},
-        "kept": pack(kept.indices, kept.sample_weight),
+        "kept": pack(kept),
     }
 
 
 def _fit(task, split, packed, clock) -> dict:
     train, test = split.train, split.test
-    params, _ = _in_one_space(task, train.X)
-    solver = build_method(task["solver"], SOLVERS.get(task["solver"]), params)
-    X, y, weights = train.X, train.y, None
-    if packed is not None:
-        indices, weights = unpack(packed)
-        X, y = X[indices], y[indices]
-        weights = None if (weights == 1).all() else weights
+    solver = build_method(task["solver"], SOLVERS.get(task["solver"]), task["solver_params"])
+    if packed is None:
+        kept = Reduction(train.X, train.y, np.ones(train.n_rows))
+    else:
+        resolve_kernel_space(train.X, solver, norms=REDUCERS.get(task["reducer"]).gives_weights)
+        kept = unpack(packed, train)
     with warnings.catch_warnings(), clock.stage("solve"):
         warnings.simplefilter("ignore")  # not converging is a status
-        solver.fit(X, y) if weights is None else solver.fit(X, y, sample_weight=weights)
+        fit_on(solver, kept)
     with clock.stage("predict"):
         predicted = solver.predict(test.X)
-    vectors = getattr(solver.model_, "n_vectors", None)
+    told = solver.fit_facts()
     facts = {
-        "sizes": {"train_rows": train.n_rows, "kept_rows": len(y), "test_rows": test.n_rows,
-                  "features": train.n_features, "vectors": vectors},
-        "counters": {"n_iter": solver.n_iter_, "kernel_evals": solver.kernel_evals_,
-                     "objective": solver.objective_, "gap": solver.gap_, **solver.told_by_rounds(),
-                     **getattr(solver, "curves_", {})},
+        "sizes": {"train_rows": train.n_rows, "kept_rows": kept.n_rows, "test_rows": test.n_rows,
+                  "features": train.n_features, "vectors": told.vectors},
+        "counters": {"n_iter": told.iterations, "kernel_evals": told.kernel_evals,
+                     "objective": told.objective, "gap": told.gap, **told.rounds, **told.curves},
         "scores": _scores(solver, test, predicted),
-        "own_seconds": solver.seconds_,  # convert, reduce and solve apart
-        "threads": getattr(solver, "threads_", None),
+        "own_seconds": told.seconds,  # convert, reduce and solve apart
+        "threads": told.threads,
     }  # fmt: skip
-    if not solver.converged_:
+    if not told.converged:
         facts |= {"status": "not_converged", "reason": "stopped before it reached its tolerance"}
     return facts
 
@@ -152,16 +141,30 @@ def _scores(solver, test, predicted) -> dict:
     return {"accuracy": 1 - errors / test.n_rows, "errors": errors, "auc": auc}
 
 
-def pack(indices, weights) -> str:
-    """Rows and weights as text, so that they travel inside a JSON line."""
+def pack(kept: Reduction) -> str:
+    """A reduction as text that travels inside a JSON line: which rows, or the rows themselves if they were made."""
+    arrays = {"weights": kept.sample_weight}
+    if kept.indices is not None:
+        arrays["indices"] = kept.indices
+    elif sparse.issparse(kept.X):
+        arrays |= {"y": kept.y, "data": kept.X.data, "columns": kept.X.indices, "starts": kept.X.indptr}
+    else:
+        arrays |= {"y": kept.y, "X": kept.X}
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, indices=indices, weights=weights)
+    np.savez_compressed(buffer, **arrays)
     return base64.b64encode(buffer.getvalue()).decode("ascii")
 
 
-def unpack(text: str) -> tuple[np.ndarray, np.ndarray]:
-    with np.load(io.BytesIO(base64.b64decode(text))) as arrays:
-        return arrays["indices"], arrays["weights"]
+def unpack(text: str, train: Dataset) -> Reduction:
+    with np.load(io.BytesIO(base64.b64decode(text)), allow_pickle=False) as arrays:
+        weights = arrays["weights"]
+        if "indices" in arrays:
+            indices = arrays["indices"]
+            return Reduction(train.X[indices], train.y[indices], weights, indices)
+        if "X" in arrays:
+            return Reduction(arrays["X"], arrays["y"], weights)
+        parts = (arrays["data"], arrays["columns"], arrays["starts"])
+        return Reduction(sparse.csr_matrix(parts, (len(weights), train.n_features)), arrays["y"], weights)
 
 
 def _peak_memory(reset: bool = False) -> float:

@@ -1,4 +1,4 @@
-"""The template of every reducer: the base validates and packs, a subclass only chooses rows."""
+"""The template of every reducer: the base validates and packs, a subclass only chooses or makes rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_X_y
 
-from svmreduce.checks import check_parameters
+from svmreduce.checks import check_parameters, checked_weights
 from svmreduce.errors import InputError
 from svmreduce.rows import canonical_rows
 from svmreduce.types import Reduction
@@ -23,17 +23,25 @@ class BaseReducer(BaseEstimator):
     Class facts
     -----------
     tasks : "classification" and/or "regression"
-    gives_weights : whether the kept rows can carry weights other than 1; if so, they add up to the number of rows
+    gives_weights : whether the kept rows can carry new weights; if so, these add up to the weights of all rows
     keeps_every_class : whether no class can get lost
+    selects_rows : whether what it returns are some of the given rows; False for centroids and other rows it makes
     """
 
     tasks: ClassVar[tuple[str, ...]] = ("classification",)
     gives_weights: ClassVar[bool] = True
-    _toy_settings: ClassVar[tuple[dict, ...]] = ({},)  # of warm_up
     keeps_every_class: ClassVar[bool] = True
+    selects_rows: ClassVar[bool] = True
+    _toy_settings: ClassVar[tuple[dict, ...]] = ({},)  # of warm_up
 
-    def _reduce(self, X, y) -> tuple[np.ndarray, np.ndarray, dict]:
-        """Subclass: the rows to keep, the weight of each, and counters worth recording."""
+    def _reduce(self, X, y, weights) -> tuple:
+        """Subclass: choose among checked rows; ``weights`` says how many rows each stands for already, all above 0.
+
+        Returns
+        -------
+        (indices, weights, info) of the rows to keep, or (X, y, weights, info) of made rows where ``selects_rows`` is
+        False. ``info`` holds counters worth recording.
+        """
         raise TypeError(f"{type(self).__name__} does not say how to reduce")
 
     @classmethod
@@ -44,13 +52,15 @@ class BaseReducer(BaseEstimator):
             for settings in cls._toy_settings:
                 cls(**settings).fit_reduce(rows, np.arange(64) % 2)
 
-    def fit_reduce(self, X, y) -> Reduction:
-        """Choose rows of (X, y); ``seconds_`` says how long it took.
+    def fit_reduce(self, X, y, sample_weight=None) -> Reduction:
+        """Choose or make fewer rows for (X, y); ``seconds_`` says how long it took.
 
-        Returns
-        -------
-        Reduction
-            ``sample_weight[k]`` says how many rows the kept row ``indices[k]`` stands for.
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+        y : array of shape (n,)
+        sample_weight : array of shape (n,), optional
+            How many rows a row stands for already. A zero weight is the same as leaving the row out.
         """
         check_parameters(self)
         start = perf_counter()
@@ -58,9 +68,27 @@ class BaseReducer(BaseEstimator):
         X = canonical_rows(X)
         if "regression" not in self.tasks:
             check_classification_targets(y)
-        indices, weights, info = self._reduce(X, y)
-        if len(indices) == 0:
+        weights = checked_weights(sample_weight, X)
+        counted = None
+        if not weights.all():
+            counted = np.flatnonzero(weights)
+            X, y, weights = X[counted], y[counted], weights[counted]
+        if self.selects_rows:
+            indices, kept, info = self._reduce(X, y, weights)
+            made = Reduction(X[indices], y[indices], kept, indices if counted is None else counted[indices], info)
+        else:
+            rows, targets, kept, info = self._reduce(X, y, weights)
+            made = Reduction(rows, targets, kept, None, info)
+        if made.n_rows == 0:
             raise InputError(f"{type(self).__name__} kept no row; ask for more")
-        reduction = Reduction(X[indices], y[indices], weights, indices, info)
         self.seconds_ = perf_counter() - start
-        return reduction
+        return made
+
+    def fit_resample(self, X, y) -> tuple:
+        """(X, y) of the kept rows, as imbalanced-learn's samplers return them; for reducers without weights only."""
+        reduction = self.fit_reduce(X, y)
+        if reduction.weights_if_any is not None:
+            off = "set weighted=False, or " if "weighted" in self.get_params() else ""
+            raise InputError(f"{type(self).__name__} gives weights, which fit_resample has no place for: {off}call "
+                             "fit_reduce, or train with ReducedSolver")  # fmt: skip
+        return reduction.X, reduction.y

@@ -128,7 +128,7 @@ class BootstrapCleaning(BaseReducer):
     def warm_up(cls) -> None:
         SOLVERS.get("smo").warm_up()  # whose compiled code all kernel models predict by
 
-    def _reduce(self, X, y):
+    def _reduce(self, X, y, weights):
         if self.select not in SELECTIONS:
             raise nearest_name_error("select", str(self.select), SELECTIONS)
         classes, codes = np.unique(y, return_inverse=True)
@@ -147,7 +147,7 @@ class BootstrapCleaning(BaseReducer):
         if self.audit:
             facts["support"] = self._where_support_vectors_went(auditor, X, codes)
         self._check_classes(classes, codes, kept, facts)
-        return kept, np.ones(len(kept)), facts | {"seconds": self._seconds}
+        return kept, weights[kept], facts | {"seconds": self._seconds}
 
     @contextmanager
     def _stage(self, name: str):

@@ -79,11 +79,12 @@ class DeriveRS(BaseReducer):
         self.threads = threads
         self.verbose = verbose
 
-    def _reduce(self, X, y):
-        parse_kernel(self.kernel, whose="DeriveRS", mixes=False)
+    def _reduce(self, X, y, weights):
+        if isinstance(self.kernel, str):
+            parse_kernel(self.kernel, whose="DeriveRS", mixes=False)
         self.kernel_ = kernel = kernel_for(X, self.kernel, self.gamma, self.coef0, self.degree)
         codes = np.unique(y, return_inverse=True)[1]
-        return representative_set(X, codes, np.ones(len(y)), kernel, epsilon=self.epsilon, P=self.P, V=self.V,
+        return representative_set(X, codes, weights, kernel, epsilon=self.epsilon, P=self.P, V=self.V,
                                   first_level=self.first_level, threads=self.threads, verbose=self.verbose)  # fmt: skip
 
 

@@ -89,7 +89,7 @@ class Mahalanobis(BaseReducer):
         self.threads = threads
         self.random_state = random_state
 
-    def _reduce(self, X, y):
+    def _reduce(self, X, y, weights):
         n = len(y)
         if self.rows is not None and self.rows > n:
             raise InputError(f"rows must be between 1 and the {n} rows there are, got {self.rows}")
@@ -108,7 +108,7 @@ class Mahalanobis(BaseReducer):
         sizes = np.bincount(groups)
         wanted = np.maximum(1, np.rint(share * sizes))
         kept = np.flatnonzero(rank < wanted[groups])
-        return kept, np.ones(kept.size), {"kept": kept.size}
+        return kept, weights[kept], {"kept": kept.size}
 
 
 def target_groups(y, bins: int) -> tuple[np.ndarray, np.ndarray | None]:

@@ -14,7 +14,7 @@ class RandomSample(BaseReducer):
     """Keep a random share of every class.
 
     Each class keeps the same share and at least one row. A kept row stands for (rows of its class /
-    kept rows of its class) rows, so the weights add up to all rows.
+    kept rows of its class) rows, so the weights add up to all rows. Rows that carry weights already keep their ratio.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ class RandomSample(BaseReducer):
     rows : int or None
         Rows to keep in all; overrides ``share``.
     weighted : bool, default=True
-        False gives every kept row weight 1, for solvers that take no weights.
+        False leaves every kept row its own weight, 1 if none was given, for solvers that take no weights.
     random_state : int, RandomState or None, default=0
     """
 
@@ -35,7 +35,7 @@ class RandomSample(BaseReducer):
         self.weighted = weighted
         self.random_state = random_state
 
-    def _reduce(self, X, y):
+    def _reduce(self, X, y, weights):
         n = len(y)
         if self.rows is not None and not 1 <= self.rows <= n:
             raise InputError(f"rows must be between 1 and the {n} rows there are, got {self.rows}")
@@ -47,12 +47,14 @@ class RandomSample(BaseReducer):
         else:
             strata = np.unique(y, return_inverse=True)[1]
         random = check_random_state(self.random_state)
-        indices, weights = [], []
+        indices, kept = [], []
         for stratum in range(strata.max() + 1):
             members = np.flatnonzero(strata == stratum)
             count = max(1, round(share * len(members)))
-            indices.append(np.sort(random.choice(members, count, replace=False)))
-            weights.append(np.full(count, len(members) / count if self.weighted else 1.0))
-        indices, weights = np.concatenate(indices), np.concatenate(weights)
+            chosen = np.sort(random.choice(members, count, replace=False))
+            factor = weights[members].sum() / weights[chosen].sum() if self.weighted else 1.0
+            indices.append(chosen)
+            kept.append(weights[chosen] * factor)
+        indices, kept = np.concatenate(indices), np.concatenate(kept)
         order = np.argsort(indices)  # as they stood in the file
-        return indices[order], weights[order], {"kept": len(indices)}
+        return indices[order], kept[order], {"kept": len(indices)}

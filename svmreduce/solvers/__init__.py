@@ -5,7 +5,7 @@ from svmreduce.registry import Registry
 SOLVERS = Registry(
     "solver",
     {
-        "aesvm": "svmreduce.solvers.aesvm:AESVC",
+        "aesvm": "svmreduce.aesvm:AESVC",
         "bvm": "svmreduce.solvers.bvm:BVM",
         "cvm": "svmreduce.solvers.cvm:CVM",
         "decomposition": "svmreduce.solvers.decomposition:DecompositionSVC",

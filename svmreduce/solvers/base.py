@@ -17,19 +17,18 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from svmreduce.checks import check_parameters
+from svmreduce.checks import ALL_ZERO, check_parameters, checked_weights
 from svmreduce.errors import InputError
 from svmreduce.kernels import LIBSVM_KERNELS, KernelMixture, KernelSpec, kernel_for, parse_kernel
 from svmreduce.model import KernelModel, votes
 from svmreduce.rows import canonical_rows
 from svmreduce.solvers.multiclass import one_versus_one
 from svmreduce.solvers.outcome import Outcome
-from svmreduce.types import DualSolution
+from svmreduce.types import DualSolution, FitFacts
 
 _WARM: set[type] = set()
-_ALL_ZERO = "every sample_weight is zero: there is nothing to train on"
 
 
 class BaseSolver(BaseEstimator):
@@ -102,14 +101,7 @@ class BaseSolver(BaseEstimator):
         check_parameters(self)
         X, y = validate_data(self, X, y, **ROWS)
         X = canonical_rows(X)
-        weights = np.ones(X.shape[0])
-        if sample_weight is not None:
-            if not np.asarray(sample_weight).any():
-                raise InputError(_ALL_ZERO)
-            weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-            if weights.min() < 0:
-                raise InputError(f"sample_weight must not be negative, got {weights.min():g}")
-        y, weights = self._targets(y, weights)
+        y, weights = self._targets(y, checked_weights(sample_weight, X))
         kept = np.flatnonzero(weights > 0)
         if len(kept) < len(weights):
             X, y, weights = X[kept], y[kept], weights[kept]
@@ -122,10 +114,11 @@ class BaseSolver(BaseEstimator):
 
     def _check_targets(self, y) -> None:
         if len(y) == 0:
-            raise InputError(_ALL_ZERO)
+            raise InputError(ALL_ZERO)
 
     def _kernel_spec(self, X) -> KernelSpec | KernelMixture:
-        parse_kernel(self.kernel, self.kernels, whose=type(self).__name__, mixes=self.mixes_kernels)
+        if isinstance(self.kernel, str):
+            parse_kernel(self.kernel, self.kernels, whose=type(self).__name__, mixes=self.mixes_kernels)
         return kernel_for(X, self.kernel, self.gamma, self.coef0, self.degree)
 
     def _store(self, outcome: Outcome, X, kept) -> None:
@@ -146,9 +139,22 @@ class BaseSolver(BaseEstimator):
         X = canonical_rows(validate_data(self, X, reset=False, **ROWS))
         return X, {"threads": getattr(self, "threads", None)}
 
-    def told_by_rounds(self) -> dict:
-        """What a solver that works in rounds counted; nothing for others."""
-        return {name: getattr(self, f"{name}_") for name in ROUNDS if hasattr(self, f"{name}_")}
+    def fit_facts(self) -> FitFacts:
+        """What happened in ``fit``: the one place that says so, for commands, records and callers alike."""
+        check_is_fitted(self)
+        return FitFacts(
+            iterations=self.n_iter_,
+            kernel_evals=self.kernel_evals_,
+            objective=self.objective_,
+            gap=self.gap_,
+            vectors=getattr(self.model_, "n_vectors", None),
+            converged=self.converged_,
+            threads=getattr(self, "threads_", None),
+            sampled_to=self.tol if getattr(self, "selection", None) == "sampled" else None,
+            seconds=self.seconds_,
+            rounds={name: getattr(self, f"{name}_") for name in ROUNDS if hasattr(self, f"{name}_")},
+            curves=getattr(self, "curves_", {}),
+        )
 
     def predict(self, X) -> np.ndarray:
         X, options = self._new_rows(X)

@@ -13,10 +13,10 @@ from time import perf_counter
 import numpy as np
 import yaml
 
+from svmreduce.aesvm import AESVC
 from svmreduce.core.jit import available_threads
 from svmreduce.data import catalog, fetching, splitting, synthetic
 from svmreduce.reducers.derive_rs import DeriveRS
-from svmreduce.solvers.aesvm import AESVC
 from svmreduce.solvers.libsvm import Libsvm
 from svmreduce.solvers.smo import SMO
 from tests.bench.engine import BASE, run

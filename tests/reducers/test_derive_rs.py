@@ -8,12 +8,12 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.optimize import minimize
 
+from svmreduce.aesvm import AESVC
 from svmreduce.core.kernels import kernel_matrix
 from svmreduce.data.formats import load_dataset
 from svmreduce.errors import InputError
 from svmreduce.kernels import KernelSpec
 from svmreduce.reducers.derive_rs import DeriveRS
-from svmreduce.solvers.aesvm import AESVC
 from svmreduce.solvers.smo import SMO
 
 KERNELS = [

@@ -5,13 +5,13 @@ import pytest
 from scipy import sparse
 from sklearn.svm import SVC
 
+from svmreduce.aesvm import AESVC
 from svmreduce.core.kernels import kernel_matrix
 from svmreduce.errors import InputError
 from svmreduce.kernels import KernelSpec
 from svmreduce.model import load_model
 from svmreduce.norms import NORMS, learn_norm
 from svmreduce.reducers.derive_rs import DeriveRS
-from svmreduce.solvers.aesvm import AESVC
 from svmreduce.solvers.libsvm import Libsvm
 from svmreduce.solvers.smo import SMO
 from tests.reducers.test_derive_rs import distance_to_hull

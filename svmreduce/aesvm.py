@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from sklearn.base import ClassifierMixin
 
-from svmreduce.reducers.derive_rs import representative_set
+from svmreduce.kernels import KERNELS
+from svmreduce.pipeline import ReducedSolver
+from svmreduce.reducers.derive_rs import DeriveRS
+from svmreduce.registry import parameters_of
 from svmreduce.solvers.smo import SMO
 
 
-class AESVC(SMO):
+class AESVC(ClassifierMixin, ReducedSolver):
     """C-SVC on the approximate extreme points: DeriveRS, then weighted SMO.
 
     The objective differs from that of the whole problem by at most C·√(C·ε), with the paper's C, which is
-    the number of rows times the C here. ``seconds_`` tells the reduction and the solver apart.
+    the number of rows times the C here. ``seconds_`` holds the times of reduction and solver apart.
 
     Parameters
     ----------
@@ -36,8 +39,10 @@ class AESVC(SMO):
     random_state : int, RandomState or None, default=0
     """
 
-    _toy_settings = ({"P": 1000, "V": 500}, {"P": 1000, "V": 500, "tol": 1e-5, "epsilon": 1e-6})  # see DeriveRS
+    kernels = KERNELS
     mixes_kernels = False
+    tasks = SMO.tasks
+    weights_reason = ""
 
     def __init__(
         self,
@@ -57,19 +62,29 @@ class AESVC(SMO):
         class_weight=None,
         random_state=0,
     ):
-        super().__init__(C, kernel, gamma, coef0, degree, tol, cache_mb, max_iter, threads, class_weight, random_state)
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.degree = degree
         self.epsilon = epsilon
         self.P = P
         self.V = V
         self.first_level = first_level
+        self.tol = tol
+        self.cache_mb = cache_mb
+        self.max_iter = max_iter
+        self.threads = threads
+        self.class_weight = class_weight
+        self.random_state = random_state
 
-    def _solve(self, X, y, weights):
-        with self._stage("reduce"):
-            kernel = self._kernel_spec(X)
-            indices, beta, self.reduction_ = representative_set(
-                X, y, weights, kernel, epsilon=self.epsilon, P=self.P, V=self.V,
-                first_level=self.first_level, threads=self.threads,
-            )  # fmt: skip
-            X, y = X[indices], y[indices]
-        outcome = self._solve_with(kernel, X, y, beta)
-        return replace(outcome, support=indices[outcome.support])
+    def _given(self):
+        own = self.get_params(deep=False)
+        return tuple(
+            part(**{name: own[name] for name in parameters_of(part) if name in own}) for part in (DeriveRS, SMO)
+        )
+
+    @classmethod
+    def warm_up(cls) -> None:
+        DeriveRS.warm_up()
+        SMO.warm_up()

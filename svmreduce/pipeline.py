@@ -1,0 +1,205 @@
+"""Reduce, then solve: the one place where a reducer and a solver meet.
+
+Both must mean the same kernel. ``share_parameters`` hands out what they have in common, ``resolve_kernel_space``
+fixes on all rows what is learned from rows, ``fit_on`` trains a solver on a reduction, and ``ReducedSolver`` is all of
+it as one estimator. The train command, the experiments' worker and AESVM go through here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import get_tags
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from svmreduce.checks import checked_weights
+from svmreduce.errors import InputError
+from svmreduce.kernels import GAUSSIANS, kernel_for, parse_kernel, resolve_gamma
+from svmreduce.reducers.base import BaseReducer
+from svmreduce.registry import parameters_of
+from svmreduce.rows import canonical_rows
+from svmreduce.solvers.base import ROWS
+from svmreduce.types import FitFacts, Reduction
+
+KERNEL_SPACE = ("kernel", "gamma", "coef0", "degree")
+SHARED = (*KERNEL_SPACE, "threads", "random_state")
+
+
+def share_parameters(
+    solver: type, reducer: type | None, common: dict, solver_own: dict, reducer_own: dict
+) -> tuple[dict, dict]:
+    """What solver and reducer get: the common parameters they know, and their own, which win.
+
+    The reducer works in the solver's kernel space, also where the solver alone was told of it.
+    """
+    for_solver = {key: value for key, value in common.items() if key in parameters_of(solver)} | solver_own
+    if reducer is None:
+        return for_solver, {}
+    space = {key: for_solver[key] for key in KERNEL_SPACE if key in for_solver}
+    known = parameters_of(reducer)
+    return for_solver, {key: value for key, value in (common | space).items() if key in known} | reducer_own
+
+
+def resolve_kernel_space(X, method: BaseEstimator, *, norms: bool = True) -> None:
+    """Fix on these rows what a solver or reducer would learn from rows: a word for gamma, and a norm.
+
+    A solver that sees kept rows only would learn something else from them. The method is changed in place.
+    """
+    kernel, gamma = getattr(method, "kernel", "rbf"), getattr(method, "gamma", None)
+    if not isinstance(kernel, str) or kernel == "linear":
+        return
+    if isinstance(gamma, str):
+        method.set_params(gamma=resolve_gamma(gamma, X, kernel))
+    if norms and any(GAUSSIANS.get(part.name) for part in parse_kernel(kernel)):
+        method.set_params(kernel=kernel_for(X, kernel, method.gamma, method.coef0, method.degree))
+
+
+def fit_on(solver: BaseEstimator, reduction: Reduction) -> BaseEstimator:
+    """Train on the rows of a reduction; weights that are all 1 need no solver that takes weights."""
+    weights = reduction.weights_if_any
+    if weights is None:
+        return solver.fit(reduction.X, reduction.y)
+    return solver.fit(reduction.X, reduction.y, sample_weight=weights)
+
+
+def _solver_has(name: str) -> Callable:
+    return available_if(lambda self: hasattr(self._given()[1], name))
+
+
+class ReducedSolver(BaseEstimator):
+    """A solver that trains on what a reducer keeps.
+
+    Kernel, threads and seed need to be given once: what is left at its default on one side is taken from the other,
+    so that ``ReducedSolver(DeriveRS(epsilon=0.1), SMO(C=10, gamma=0.5))`` reduces in the kernel space it trains in. A
+    reducer that gives weights must work in the solver's kernel space; one that was told of another is refused.
+
+    After ``fit`` it has all fitted attributes of the solver; ``support_`` counts the given rows.
+
+    Parameters
+    ----------
+    reducer : BaseReducer
+    solver : estimator
+        Any solver, or any classifier or regressor with scikit-learn's conventions.
+
+    Attributes
+    ----------
+    reducer_, solver_ : the fitted two
+    reduction_ : Reduction
+    """
+
+    tasks: ClassVar[tuple[str, ...]] = ("classification", "regression")
+    accepts_weights: ClassVar[bool] = True
+
+    def __init__(self, reducer: BaseReducer, solver: BaseEstimator):
+        self.reducer = reducer
+        self.solver = solver
+
+    def _given(self) -> tuple[BaseReducer, BaseEstimator]:
+        """Reducer and solver as they were given; a preset makes them from its own parameters."""
+        return self.reducer, self.solver
+
+    def _parts(self) -> tuple[BaseReducer, BaseEstimator]:
+        """Unfitted copies of both, with what they share."""
+        reducer, solver = map(clone, self._given())
+        _take_over(solver, reducer, SHARED)
+        _take_over(reducer, solver, SHARED if reducer.gives_weights else ("threads", "random_state"))
+        if reducer.gives_weights:
+            _check_one_space(reducer, solver)
+        return reducer, solver
+
+    def fit(self, X, y, sample_weight=None) -> ReducedSolver:
+        """Reduce and train. ``seconds_`` has the solver's stages and ``reduce``.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+        y : array of shape (n,)
+        sample_weight : array of shape (n,), optional
+            How many rows a row stands for.
+        """
+        reducer, solver = self._parts()
+        X, y = validate_data(self, X, y, **ROWS)
+        X, weights = canonical_rows(X), checked_weights(sample_weight, X)
+        if getattr(solver, "class_weight", None) is not None:  # means the classes of all rows, not of the kept ones
+            weights = weights * compute_sample_weight(solver.class_weight, y)
+            solver.set_params(class_weight=None)
+        for part in (reducer, solver):
+            resolve_kernel_space(X if weights.all() else X[np.flatnonzero(weights)], part, norms=reducer.gives_weights)
+        reduction = reducer.fit_reduce(X, y, weights)
+        fit_on(solver, reduction)
+        self._adopt(solver)
+        self.reducer_, self.solver_, self.reduction_ = reducer, solver, reduction
+        if hasattr(solver, "support_"):
+            self.support_ = None if reduction.indices is None else reduction.indices[solver.support_]
+        stages = getattr(solver, "seconds_", {})
+        self.seconds_ = stages | {"reduce": stages.get("reduce", 0.0) + reducer.seconds_}
+        return self
+
+    def _adopt(self, solver: BaseEstimator) -> None:
+        """The solver's fitted attributes are this estimator's."""
+        own = ("n_features_in_", "feature_names_in_")
+        for name, value in vars(solver).items():
+            if name.endswith("_") and not name.startswith("_") and name not in own:
+                setattr(self, name, value)
+
+    def fit_facts(self) -> FitFacts:
+        """What happened in ``fit``, the reduction included."""
+        check_is_fitted(self)
+        return replace(self.solver_.fit_facts(), kept=self.reduction_.n_rows, seconds=self.seconds_)
+
+    def _new_rows(self, X):
+        check_is_fitted(self)
+        return validate_data(self, X, reset=False, **ROWS)
+
+    def predict(self, X) -> np.ndarray:
+        return self.solver_.predict(self._new_rows(X))
+
+    @_solver_has("decision_function")
+    def decision_function(self, X) -> np.ndarray:
+        return self.solver_.decision_function(self._new_rows(X))
+
+    @_solver_has("predict_proba")
+    def predict_proba(self, X) -> np.ndarray:
+        return self.solver_.predict_proba(self._new_rows(X))
+
+    def score(self, X, y, sample_weight=None) -> float:
+        """Accuracy, or R² of a regression."""
+        measure = accuracy_score if is_classifier(self) else r2_score
+        return float(measure(y, self.predict(X), sample_weight=sample_weight))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        of_solver = get_tags(self._given()[1])
+        tags.estimator_type = of_solver.estimator_type
+        tags.classifier_tags, tags.regressor_tags = of_solver.classifier_tags, of_solver.regressor_tags
+        tags.target_tags.required = True
+        tags.input_tags.sparse = of_solver.input_tags.sparse
+        return tags
+
+
+def _is_given(method: BaseEstimator, name: str) -> bool:
+    """Whether a parameter differs from its default."""
+    value, default = getattr(method, name), parameters_of(type(method))[name]
+    return value is not default and value != default
+
+
+def _take_over(source: BaseEstimator, target: BaseEstimator, names: tuple[str, ...]) -> None:
+    """What is at its default in ``target`` and not in ``source`` becomes the source's."""
+    known = parameters_of(type(source)).keys() & parameters_of(type(target)).keys()
+    taken = [name for name in names if name in known and _is_given(source, name) and not _is_given(target, name)]
+    target.set_params(**{name: getattr(source, name) for name in taken})
+
+
+def _check_one_space(reducer: BaseReducer, solver: BaseEstimator) -> None:
+    for name in KERNEL_SPACE:
+        own, others = getattr(reducer, name, None), getattr(solver, name, None)
+        if own is not None and others is not None and own != others:
+            raise InputError(f"{type(reducer).__name__} has {name}={own!r} and {type(solver).__name__} {others!r}: "
+                             "weights hold in one kernel space only; give both the same")  # fmt: skip
