@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
 from svmreduce.errors import InputError
-from svmreduce.kernels import GAMMA_WORDS, GAMMAS, LARGEST_DEGREE, KernelSpec
+from svmreduce.kernels import GAMMA_WORDS, GAMMAS, LARGEST_DEGREE, KernelMixture, KernelSpec
 from svmreduce.solvers import SOLVERS
 
 ALL_ZERO = "every sample_weight is zero: there is nothing to train on"
@@ -58,7 +58,10 @@ _RULES: dict[str, tuple[str, Callable[[object], bool]]] = {
     ),
     "coef0": _FINITE,
     "degree": (f"a whole number from 0 to {LARGEST_DEGREE}", lambda value: _is_whole(value, 0, LARGEST_DEGREE)),
-    "kernel": ("the name of a kernel, such as 'rbf'", lambda value: isinstance(value, (str, KernelSpec))),
+    "kernel": (
+        "the name of a kernel, such as 'rbf'",
+        lambda value: isinstance(value, (str, KernelSpec, KernelMixture)),
+    ),
     "bias": _FINITE,
     "epsilon": _NOT_NEGATIVE,
     "delta": ("above 0 and below 1", lambda value: _is_number(value) and 0 < value < 1),

@@ -102,6 +102,11 @@ class KernelPart:
     numbers: dict = field(default_factory=dict)
     count: int | None = None
 
+    @property
+    def is_learned(self) -> bool:
+        """Whether rows decide what it is: by their norm, or by a word for its own gamma."""
+        return bool(GAUSSIANS.get(self.name)) or isinstance(self.numbers.get("gamma"), str)
+
     def spec(self, X, gamma, coef0, degree) -> KernelSpec:
         """The kernel with its own numbers, else the given ones; a norm or a word for gamma is learned from X."""
         given = {"gamma": gamma, "coef0": coef0, "degree": degree} | self.numbers
@@ -112,9 +117,11 @@ class KernelPart:
         return KernelSpec("rbf", given["gamma"], norm=norm and learn_norm(norm, X))
 
 
-def kernel_for(X, kernel: str | KernelSpec, gamma=1.0, coef0=0.0, degree=3) -> KernelSpec | KernelMixture:
+def kernel_for(
+    X, kernel: str | KernelSpec | KernelMixture, gamma=1.0, coef0=0.0, degree=3
+) -> KernelSpec | KernelMixture:
     """The kernel or mixture of this name for these rows; a kernel that was learned from other rows as it is."""
-    if isinstance(kernel, KernelSpec):
+    if not isinstance(kernel, str):
         return kernel
     parts = parse_kernel(kernel)
     specs = tuple(part.spec(X, gamma, coef0, degree) for part in parts)

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from svmreduce.checks import checked_weights
 from svmreduce.errors import InputError
-from svmreduce.kernels import GAUSSIANS, kernel_for, parse_kernel, resolve_gamma
+from svmreduce.kernels import kernel_for, parse_kernel, resolve_gamma
 from svmreduce.reducers.base import BaseReducer
 from svmreduce.registry import parameters_of
 from svmreduce.rows import canonical_rows
@@ -57,7 +57,7 @@ def resolve_kernel_space(X, method: BaseEstimator, *, norms: bool = True) -> Non
         return
     if isinstance(gamma, str):
         method.set_params(gamma=resolve_gamma(gamma, X, kernel))
-    if norms and any(GAUSSIANS.get(part.name) for part in parse_kernel(kernel)):
+    if norms and any(part.is_learned for part in parse_kernel(kernel)):
         method.set_params(kernel=kernel_for(X, kernel, method.gamma, method.coef0, method.degree))
 
 
@@ -154,20 +154,20 @@ class ReducedSolver(BaseEstimator):
         check_is_fitted(self)
         return replace(self.solver_.fit_facts(), kept=self.reduction_.n_rows, seconds=self.seconds_)
 
-    def _new_rows(self, X):
+    def _ask(self, method: str, X) -> np.ndarray:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, **ROWS)
+        return getattr(self.solver_, method)(validate_data(self, X, reset=False, **ROWS))
 
     def predict(self, X) -> np.ndarray:
-        return self.solver_.predict(self._new_rows(X))
+        return self._ask("predict", X)
 
     @_solver_has("decision_function")
     def decision_function(self, X) -> np.ndarray:
-        return self.solver_.decision_function(self._new_rows(X))
+        return self._ask("decision_function", X)
 
     @_solver_has("predict_proba")
     def predict_proba(self, X) -> np.ndarray:
-        return self.solver_.predict_proba(self._new_rows(X))
+        return self._ask("predict_proba", X)
 
     def score(self, X, y, sample_weight=None) -> float:
         """Accuracy, or R² of a regression."""

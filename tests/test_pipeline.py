@@ -155,5 +155,5 @@ def test_own_parameters_win_and_the_solver_sets_the_kernel_space():
 def test_fit_resample_is_for_rows_without_weights(board):
     X, y = Mahalanobis(share=0.2).fit_resample(*board)
     assert len(X) == len(y) == 120
-    with pytest.raises(InputError, match="RandomSample gives weights.*set weighted=False"):
+    with pytest.raises(InputError, match=r"RandomSample gives weights.*set weighted=False"):
         RandomSample(share=0.5).fit_resample(*board)

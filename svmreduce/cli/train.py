@@ -109,7 +109,7 @@ def _build(solver, solver_class, reducer, reducer_class, options, settings):
     reducer_own = {key: value for key, value in settings.items() if key in reducer_known}
     common = given_flags(options, settings) | {key: settings[key] for key in SHARED if key in settings}
     kernel = common.get("kernel")
-    if kernel is not None:
+    if isinstance(kernel, str):
         parse_kernel(kernel, solver_class.kernels, whose=solver, mixes=solver_class.mixes_kernels)
     if len(solver_class.kernels) == 1:
         common["kernel"] = solver_class.kernels[0]

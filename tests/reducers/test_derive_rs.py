@@ -237,7 +237,7 @@ def test_support_points_at_rows_of_the_input():
     X, y = _blobs(400, 3, 3, seed=7)
     fitted = AESVC(gamma=0.5).fit(X, y)
     assert np.array_equal(X[fitted.support_], fitted.support_vectors_)
-    assert fitted.reduction_["kept"] < 400
+    assert fitted.reduction_.n_rows < 400
     assert fitted.seconds_["reduce"] > 0
 
 

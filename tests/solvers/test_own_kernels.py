@@ -83,7 +83,7 @@ def test_who_cannot_take_them_says_so():
     for solver, kernel, message in (
         (Libsvm, "kmod", "unknown kernel of Libsvm 'kmod'"),
         (Libsvm, "rbf+poly", r"Libsvm takes one kernel, not a mixture such as 'rbf\+poly'"),
-        (AESVC, "rbf+poly", "AESVC takes one kernel, not a mixture"),
+        (AESVC, "rbf+poly", "DeriveRS takes one kernel, not a mixture"),
     ):
         with pytest.raises(InputError, match=message):
             solver(kernel=kernel).fit(X, y)
