@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.utils.extmath import row_norms
 from tqdm import tqdm
 
-from svmreduce.core.cells import cut_cell, halve
 from svmreduce.core.extreme_points import derive_cell
 from svmreduce.core.jit import in_threads, in_threads_as_they_come, resolve_threads
-from svmreduce.core.kernels import KernelRows, single_threaded_blas
+from svmreduce.core.kernel_values import KernelRows, single_threaded_blas
+from svmreduce.core.neighbour_cells import cut_cell, halve
 from svmreduce.core.tiles import SCATTER
 from svmreduce.errors import InputError
 from svmreduce.kernels import kernel_for, parse_kernel

@@ -14,7 +14,7 @@ from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 
-from svmreduce.core.kernels import kernel_matrix
+from svmreduce.core.kernel_values import kernel_matrix
 from svmreduce.errors import InputError
 from svmreduce.kernels import KernelSpec, resolve_gamma
 from svmreduce.reducers.base import BaseReducer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from svmreduce.solvers.enclosing_ball import EnclosingBallSVM
+from svmreduce.solvers._enclosing_ball import EnclosingBallSVM
 
 
 class CVM(EnclosingBallSVM):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from svmreduce.core import smo
+from svmreduce.core import smo_engine
 from svmreduce.core.jit import resolve_threads
 from svmreduce.model import KernelModel
+from svmreduce.solvers._first_rows import rows_in_order
+from svmreduce.solvers._multiclass import support_of
+from svmreduce.solvers._outcome import Outcome
 from svmreduce.solvers.base import SVMClassifier, SVMRegressor, seed_of
-from svmreduce.solvers.first_rows import rows_in_order
-from svmreduce.solvers.multiclass import support_of
-from svmreduce.solvers.outcome import Outcome
 
 
 class DecompositionSVC(SVMClassifier):
@@ -72,7 +72,7 @@ class DecompositionSVC(SVMClassifier):
         seed = seed_of(self.random_state)
         self.threads_ = resolve_threads(self.threads)
         order = rows_in_order(self.first, X, (y > 0).astype(np.int64), kernel, seed=seed, threads=self.threads_)
-        return smo.solve(X, y, np.where(y > 0, 0.0, -box), np.where(y > 0, box, 0.0), kernel, tol=self.tol,
+        return smo_engine.solve(X, y, np.where(y > 0, 0.0, -box), np.where(y > 0, box, 0.0), kernel, tol=self.tol,
                          cache_mb=self.cache_mb, max_iter=self.max_iter, seed=seed, threads=self.threads_,
                          first=order[: self.working_set])  # fmt: skip
 
@@ -138,7 +138,7 @@ class DecompositionSVR(SVMRegressor):
         first = order[: self.working_set]
         # Every row stands twice: once for being above the tube, once for being below
         twice = sparse.vstack([X, X], format="csr") if sparse.issparse(X) else np.vstack([X, X])
-        found = smo.solve(twice, np.concatenate([y - self.epsilon, y + self.epsilon]), np.concatenate([none, -box]),
+        found = smo_engine.solve(twice, np.concatenate([y - self.epsilon, y + self.epsilon]), np.concatenate([none, -box]),
                           np.concatenate([box, none]), kernel, tol=self.tol, cache_mb=self.cache_mb,
                           max_iter=self.max_iter, seed=seed, threads=self.threads_,
                           first=np.concatenate([first, first + n]))  # fmt: skip

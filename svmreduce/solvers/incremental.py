@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmreduce.core.kernels import FLOAT64_LARGEST, kernel_matrix, single_threaded_blas
+from svmreduce.core.kernel_values import FLOAT64_LARGEST, kernel_matrix, single_threaded_blas
 from svmreduce.errors import InputError
+from svmreduce.solvers._first_rows import rows_in_order
 from svmreduce.solvers.base import SVMClassifier, seed_of
-from svmreduce.solvers.first_rows import rows_in_order
 from svmreduce.types import DualSolution
 
 MOST_ROWS = 5000  # all their kernel values are kept, in double

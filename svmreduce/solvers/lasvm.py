@@ -8,12 +8,12 @@ import numpy as np
 from sklearn.utils.validation import _num_samples, validate_data
 
 from svmreduce.core.jit import resolve_threads
-from svmreduce.core.lasvm import SELECTIONS, OnlineSearch
+from svmreduce.core.lasvm_search import SELECTIONS, OnlineSearch
 from svmreduce.core.optimality import certify
 from svmreduce.errors import InputError
 from svmreduce.registry import nearest_name_error
+from svmreduce.solvers._multiclass import one_versus_one, stacked
 from svmreduce.solvers.base import ROWS, SVMClassifier, seed_of
-from svmreduce.solvers.multiclass import one_versus_one, stacked
 from svmreduce.types import DualSolution
 
 

@@ -10,10 +10,10 @@ import numpy as np
 from liblinear import liblinear as backend
 
 from svmreduce.errors import InputError
-from svmreduce.model.linear import SOLVER_TYPES, LinearModel
+from svmreduce.model.linear_model import SOLVER_TYPES, LinearModel
 from svmreduce.registry import nearest_name_error
+from svmreduce.solvers._nodes import LogTap, default_options, node_rows, pointer
 from svmreduce.solvers.base import Outcome, SVMClassifier, seed_of
-from svmreduce.solvers.nodes import LogTap, default_options, node_rows, pointer
 
 _LOG = LogTap(backend.PRINT_STRING_FUN, backend.liblinear.set_print_string_function)
 _DUAL_STEPS = re.compile(r"#iter = (\d+)")

@@ -13,8 +13,8 @@ from threadpoolctl import ThreadpoolController
 from svmreduce.core.jit import resolve_threads
 from svmreduce.errors import InputError
 from svmreduce.model import KernelModel
+from svmreduce.solvers._nodes import LogTap, default_options, node_rows, pointer
 from svmreduce.solvers.base import BaseSolver, Outcome, SVMClassifier, SVMRegressor
-from svmreduce.solvers.nodes import LogTap, default_options, node_rows, pointer
 
 _LOG = LogTap(svm.PRINT_STRING_FUN, svm.libsvm.svm_set_print_string_function)
 _ITERATIONS = re.compile(r"#iter = (\d+)")

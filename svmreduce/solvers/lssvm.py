@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
 
 from svmreduce.core.jit import resolve_threads
-from svmreduce.core.kernels import KernelRows, kernel_matrix, single_threaded_blas
+from svmreduce.core.kernel_values import KernelRows, kernel_matrix, single_threaded_blas
 from svmreduce.errors import InputError
 from svmreduce.solvers.base import SVMClassifier
 from svmreduce.types import DualSolution

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import linalg
 
 from svmreduce.core.jit import in_threads
-from svmreduce.solvers.landmarks import LandmarkClassifier
+from svmreduce.solvers._landmarks import LandmarkClassifier
 from svmreduce.solvers.liblinear import Liblinear
 
 _ROWS = 4096  # of a block

@@ -7,9 +7,9 @@ from itertools import count
 import numpy as np
 from scipy import sparse
 
-from svmreduce.core import pegasos as core
+from svmreduce.core import pegasos_passes
 from svmreduce.core.jit import resolve_threads
-from svmreduce.core.kernels import KernelRows, single_threaded_blas
+from svmreduce.core.kernel_values import KernelRows, single_threaded_blas
 from svmreduce.errors import InputError
 from svmreduce.model import LinearModel
 from svmreduce.solvers.base import Outcome, SVMClassifier, seed_of
@@ -170,7 +170,7 @@ class _LinearWalk:
         order = (random.permutation(-(-n // run))[:, None] * run + np.arange(run)).ravel()
         X = self.X
         rows = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
-        work = core.sparse_pass if sparse.issparse(X) else core.dense_pass
+        work = pegasos_passes.sparse_pass if sparse.issparse(X) else pegasos_passes.dense_pass
         work(*rows, self.y, self.gain, order[order < n], step, self.lam, self.bias, self.sums, self.visits)
 
     def values_and_norm(self, w, alpha):
@@ -202,7 +202,7 @@ class _KernelWalk:
         rows.block(block, rows, block, K, b, self.threads)
         K += rows.dtype.type(self.constant)
         steps = np.empty(b, np.int64)
-        core.kernel_steps(K, self.y[block], self.gain[block], self.sums[0, block], step, self.lam, steps)
+        pegasos_passes.kernel_steps(K, self.y[block], self.gain[block], self.sums[0, block], step, self.lam, steps)
         moved = block[steps > 0]
         gain = self.gain[moved]
         timed = np.array([gain, gain * steps[steps > 0]])

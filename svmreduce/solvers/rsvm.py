@@ -9,7 +9,7 @@ from scipy.special import expit
 from svmreduce.core.jit import in_threads
 from svmreduce.errors import InputError
 from svmreduce.registry import nearest_name_error
-from svmreduce.solvers.landmarks import LandmarkClassifier
+from svmreduce.solvers._landmarks import LandmarkClassifier
 
 _ARMIJO = 1e-4  # part of the promised decrease that a step must bring
 _CHUNK = 2048  # rows put into the Hessian at a time

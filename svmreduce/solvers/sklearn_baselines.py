@@ -12,8 +12,8 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.tree import DecisionTreeRegressor
 
 from svmreduce.errors import InputError
+from svmreduce.solvers._outcome import Outcome
 from svmreduce.solvers.base import BaseSolver, SVMClassifier, SVMRegressor, seed_of
-from svmreduce.solvers.outcome import Outcome
 
 UNLIMITED = 100_000  # passes over the data
 

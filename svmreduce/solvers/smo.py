@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 
-from svmreduce.core import smo
+from svmreduce.core import smo_engine
 from svmreduce.core.jit import resolve_threads
 from svmreduce.kernels import KERNELS
 from svmreduce.solvers.base import SVMClassifier, seed_of
@@ -79,7 +79,7 @@ class SMO(SVMClassifier):
     def _fit_binary(self, X, y, weights, kernel):
         box = self.C * weights
         self.threads_ = resolve_threads(self.threads)
-        return smo.solve(
+        return smo_engine.solve(
             X,
             y,
             np.where(y > 0, 0.0, -box),

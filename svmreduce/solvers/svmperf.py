@@ -8,13 +8,13 @@ from itertools import combinations
 import numpy as np
 
 from svmreduce.core.jit import resolve_threads
-from svmreduce.core.kernels import FLOAT32_TOL, single_threaded_blas
-from svmreduce.core.svmperf import LinearSpace, search
+from svmreduce.core.kernel_values import FLOAT32_TOL, single_threaded_blas
 from svmreduce.core.svmperf_basis import BasisSpace
+from svmreduce.core.svmperf_search import LinearSpace, search
 from svmreduce.model import KernelModel
+from svmreduce.solvers._multiclass import joint_counters, linear_one_versus_rest, stacked
+from svmreduce.solvers._outcome import Outcome
 from svmreduce.solvers.base import SVMClassifier, seed_of
-from svmreduce.solvers.multiclass import joint_counters, linear_one_versus_rest, stacked
-from svmreduce.solvers.outcome import Outcome
 from svmreduce.types import LinearSolution, Matrix
 
 MOST_PLANES = 100_000

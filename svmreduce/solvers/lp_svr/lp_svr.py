@@ -6,11 +6,11 @@ import numpy as np
 
 from svmreduce.core.jit import resolve_threads
 from svmreduce.model import KernelModel
-from svmreduce.solvers import tube_search
+from svmreduce.solvers._first_rows import rows_in_order
+from svmreduce.solvers._multiclass import one_versus_rest, support_of
+from svmreduce.solvers._outcome import Outcome
 from svmreduce.solvers.base import BaseSolver, SVMClassifier, SVMRegressor, seed_of
-from svmreduce.solvers.first_rows import rows_in_order
-from svmreduce.solvers.multiclass import one_versus_rest, support_of
-from svmreduce.solvers.outcome import Outcome
+from svmreduce.solvers.lp_svr import tube_search
 
 KINDS = "saturated", "exact", "sparse"  # of support vectors
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from svmreduce.core.jit import resolve_threads
-from svmreduce.core.kernels import kernel_matrix, single_threaded_blas
+from svmreduce.core.kernel_values import kernel_matrix, single_threaded_blas
 from svmreduce.errors import InputError
 from svmreduce.memory import check_memory
 from svmreduce.reducers.random import RandomSample
 from svmreduce.rows import row_keys
+from svmreduce.solvers._multiclass import one_versus_one
 from svmreduce.solvers.base import SVMClassifier, seed_of
-from svmreduce.solvers.multiclass import one_versus_one
 from svmreduce.types import DualSolution
 
 _LEAST = 200  # landmarks to take, whatever the share says: fewer save nothing

@@ -9,14 +9,14 @@ import warnings
 import numpy as np
 
 from svmreduce.core.jit import resolve_threads
-from svmreduce.core.kernels import FLOAT32_TOL, single_threaded_blas, suitable_rows
+from svmreduce.core.kernel_values import FLOAT32_TOL, single_threaded_blas, suitable_rows
 from svmreduce.errors import InputError
 from svmreduce.registry import nearest_name_error
+from svmreduce.solvers._multiclass import linear_one_versus_rest, one_versus_one
 from svmreduce.solvers.base import SVMClassifier, seed_of
 from svmreduce.solvers.liblinear import Liblinear
 from svmreduce.solvers.libsvm import Libsvm
-from svmreduce.solvers.multiclass import linear_one_versus_rest, one_versus_one
-from svmreduce.solvers.randsvm_rounds import INNER, OUT_OF_ROUNDS, SAMPLE_FULL, Rounds
+from svmreduce.solvers.randsvm.rounds import INNER, OUT_OF_ROUNDS, SAMPLE_FULL, Rounds
 from svmreduce.solvers.smo import SMO
 
 BACKENDS = ("smo", "libsvm", "liblinear")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from svmreduce.core import enclosing_ball
+from svmreduce.core import ball_search
 from svmreduce.core.jit import resolve_threads
 from svmreduce.errors import InputError
 from svmreduce.solvers.base import SVMClassifier, seed_of
@@ -19,7 +19,7 @@ class EnclosingBallSVM(SVMClassifier):
     margin is R = αᵀQα. The models here are f/R: the margin is 1, as in every SVM, and labels are the same.
     ``objective_`` is the dual one of that scaling, −1/(2R).
 
-    A subclass says by which ``_method`` of ``core.enclosing_ball`` it moves the centre.
+    A subclass says by which ``_method`` of ``core.ball_search`` it moves the centre.
     """
 
     kernels = ("linear", "poly", "rbf")  # the sigmoid is not positive definite: there would be no ball
@@ -64,7 +64,7 @@ class EnclosingBallSVM(SVMClassifier):
     @classmethod
     def warm_up(cls):
         super().warm_up()
-        enclosing_ball.compile_the_rest()
+        ball_search.compile_the_rest()
 
     def _solve(self, X, y, weights):
         if self.selection not in ("sampled", "exact"):
@@ -74,7 +74,7 @@ class EnclosingBallSVM(SVMClassifier):
         return super()._solve(X, y, weights)
 
     def _fit_binary(self, X, y, weights, kernel):
-        found = enclosing_ball.solve(
+        found = ball_search.solve(
             X, y, 1.0 / (self.C * weights), kernel, method=self._method, tol=self.tol, exact=self.selection == "exact",
             sample_size=self.sample_size, quiet_samples=self.quiet_samples, start_rows=self.start_rows,
             certify=self.certify, cache_mb=self.cache_mb, max_iter=self.max_iter, seed=seed_of(self.random_state),
