@@ -29,7 +29,7 @@ class Parameters:
     kernel : {kernels}
     gamma : float or {"scale", "auto", "auto-distance"}
     coef0 : float
-        Constant of the kernels poly and sigmoid.
+        Constant of the kernels poly, sigmoid and kmod.
     degree : int
         Of the kernel poly.
     tol : float
@@ -48,6 +48,7 @@ class Parameters:
     """
 
     _fields: ClassVar[dict[str, tuple]]  # declared by this class: name -> (name, type, default)
+    _order: ClassVar[list[str]]  # of the constructor's parameters; empty where a class writes its own
     _own_docstring: ClassVar[str]
 
     C: float = 1.0
@@ -66,8 +67,11 @@ class Parameters:
     def __init_subclass__(cls, parameters: str = "", **options):
         super().__init_subclass__(**options)
         _take_in_fields(cls)
-        if parameters:
-            _add_constructor(cls, parameters.split())
+        if "__init__" in vars(cls):
+            cls._order = []
+        elif parameters or cls._fields:
+            cls._order = parameters.split() or getattr(cls, "_order", [])
+            _add_constructor(cls, cls._order)
         cls.__doc__ = _whole_docstring(cls)
 
 
@@ -81,6 +85,9 @@ def _take_in_fields(cls: type) -> None:
 
 
 def _add_constructor(cls: type, names: list[str]) -> None:
+    """An ``__init__`` of these parameters; no names, as for a class that is only a parent, add none."""
+    if not names:
+        return
     known = {}
     for base in reversed(cls.__mro__):
         known |= vars(base).get("_fields", {})
@@ -103,7 +110,9 @@ def _whole_docstring(cls: type) -> str:
     )
     sections["Attributes"] = "\n".join(_entries(section.get("Attributes", "") for section in inherited).values())
     order = ("Parameters", "Attributes", "Notes", "References")
-    return "\n\n".join([intro, *(f"{name}\n{'-' * len(name)}\n{sections[name]}" for name in order if sections.get(name))])
+    return "\n\n".join(
+        [intro, *(f"{name}\n{'-' * len(name)}\n{sections[name]}" for name in order if sections.get(name))]
+    )
 
 
 def _sections(cls: type) -> tuple[str, dict[str, str]]:

@@ -7,6 +7,8 @@ cloud, where support vectors are.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, svds
@@ -14,9 +16,11 @@ from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 
+from svmreduce.checks import COUNT, SHARE, one_of
 from svmreduce.core.kernel_values import kernel_matrix
 from svmreduce.errors import InputError
 from svmreduce.kernels import KernelSpec, resolve_gamma
+from svmreduce.parameters import Parameters
 from svmreduce.reducers.base import BaseReducer
 
 DENSE_WIDTH = 2000  # columns up to which a covariance matrix is built
@@ -27,7 +31,11 @@ BLOCK_VALUES = 1 << 22  # of dense values at a time
 NO_VARIANCE = 1e-12  # eigenvalues of a correlation matrix below this are rounding
 
 
-class Mahalanobis(BaseReducer):
+class Mahalanobis(
+    Parameters,
+    BaseReducer,
+    parameters="share rows space kernel gamma coef0 degree components covariance bins threads random_state",
+):
     """Keep the rows that are furthest from the centre of their class.
 
     Distances are Mahalanobis distances: the covariance of the class takes out units and correlations. All kept rows
@@ -36,58 +44,41 @@ class Mahalanobis(BaseReducer):
 
     Parameters
     ----------
-    share : float, default=0.1
+    share : float
         Part of every class to keep, at least one row.
     rows : int or None
         Rows to keep in all; overrides ``share``.
-    space : {"input", "kernel"}, default="input"
+    space : {"input", "kernel"}
         Where distances are measured; the kernel's feature space is approximated by Nyström features.
-    kernel : {"linear", "poly", "rbf", "sigmoid"}, default="rbf"
-    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
-    coef0 : float, default=0.0
-    degree : int, default=3
-    components : int, default=100
+    kernel : {"linear", "poly", "rbf", "sigmoid"}
+    components : int
         Rows that the Nyström features are built on.
-    covariance : {"auto", "sample", "ledoit_wolf", "low_rank"}, default="auto"
+    covariance : {"auto", "sample", "ledoit_wolf", "low_rank"}
         ``sample`` is the paper's. ``auto`` takes it while a class has at least two rows per column, else the
         Ledoit-Wolf shrunk one, and beyond 2000 columns the leading 100 directions plus the mean variance of the rest.
-    bins : int, default=1
+    bins : int
         Regression: 1 ranks the joint cloud, more are the number of target quantiles.
-    threads : int or None
-    random_state : int, RandomState or None, default=0
+    random_state : int, RandomState or None
         Chooses the Nyström rows, and between rows of equal distance.
     """
 
     tasks = ("classification", "regression")
     gives_weights = False
 
-    def __init__(
-        self,
-        share=0.1,
-        rows=None,
-        space="input",
-        kernel="rbf",
-        gamma="scale",
-        coef0=0.0,
-        degree=3,
-        components=100,
-        covariance="auto",
-        bins=1,
-        threads=None,
-        random_state=0,
-    ):
-        self.share = share
-        self.rows = rows
-        self.space = space
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.components = components
-        self.covariance = covariance
-        self.bins = bins
-        self.threads = threads
-        self.random_state = random_state
+    share: float = 0.1
+    rows: int | None = None
+    space: str = "input"
+    components: int = 100
+    covariance: str = "auto"
+    bins: int = 1
+    rules: ClassVar = {
+        "share": SHARE,
+        "rows": COUNT,
+        "components": COUNT,
+        "bins": COUNT,
+        "space": one_of("input", "kernel"),
+        "covariance": one_of("auto", "sample", "ledoit_wolf", "low_rank"),
+    }
 
     def _reduce(self, X, y):
         n = len(y)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 
+from svmreduce.checks import COUNT, SHARE, SWITCH
 from svmreduce.errors import InputError
+from svmreduce.parameters import Parameters
 from svmreduce.reducers.base import BaseReducer
 
 
-class RandomSample(BaseReducer):
+class RandomSample(Parameters, BaseReducer, parameters="share rows weighted random_state"):
     """Keep a random share of every class.
 
     Each class keeps the same share and at least one row. A kept row stands for (rows of its class /
@@ -18,22 +22,20 @@ class RandomSample(BaseReducer):
 
     Parameters
     ----------
-    share : float, default=0.1
+    share : float
         Part of the rows to keep.
     rows : int or None
         Rows to keep in all; overrides ``share``.
-    weighted : bool, default=True
+    weighted : bool
         False gives every kept row weight 1, for solvers that take no weights.
-    random_state : int, RandomState or None, default=0
     """
 
     tasks = ("classification", "regression")
 
-    def __init__(self, share=0.1, rows=None, weighted=True, random_state=0):
-        self.share = share
-        self.rows = rows
-        self.weighted = weighted
-        self.random_state = random_state
+    share: float = 0.1
+    rows: int | None = None
+    weighted: bool = True
+    rules: ClassVar = {"share": SHARE, "rows": COUNT, "weighted": SWITCH}
 
     def _reduce(self, X, y):
         n = len(y)

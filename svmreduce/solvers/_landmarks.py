@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
+from svmreduce.checks import COUNT, SHARE
 from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernel_values import kernel_matrix, single_threaded_blas
 from svmreduce.errors import InputError
 from svmreduce.memory import check_memory
+from svmreduce.parameters import Parameters
 from svmreduce.reducers.random import RandomSample
 from svmreduce.rows import row_keys
 from svmreduce.solvers._multiclass import one_versus_one
@@ -19,12 +22,23 @@ from svmreduce.types import DualSolution
 _LEAST = 200  # landmarks to take, whatever the share says: fewer save nothing
 
 
-class LandmarkClassifier(SVMClassifier):
+class LandmarkClassifier(Parameters, SVMClassifier):
     """A decision function f(x) = Σ c_j·k(r_j, x) + b over landmark rows r_j, drawn at random from every class.
 
     The kernel values between all rows and the landmarks are computed once; each pair of classes takes its
     own rows and landmarks of them.
+
+    Parameters
+    ----------
+    share : float
+        Part of the rows to take as landmarks; but at least 200, or all rows if there are fewer.
+    rows : int or None
+        Landmarks in all; overrides ``share``.
     """
+
+    share: float = 0.01
+    rows: int | None = None
+    rules: ClassVar = {"share": SHARE, "rows": COUNT}
 
     _toy_rows = 1500  # enough for prediction in float32
     _bytes_per_value = 16  # of memory, for every row and landmark

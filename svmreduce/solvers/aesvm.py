@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
-from svmreduce.reducers.derive_rs import representative_set
+from svmreduce.reducers.derive_rs import DeriveRS, representative_set
 from svmreduce.solvers.smo import SMO
 
 
@@ -38,6 +39,7 @@ class AESVC(SMO):
 
     _toy_settings = ({"P": 1000, "V": 500}, {"P": 1000, "V": 500, "tol": 1e-5, "epsilon": 1e-6})  # see DeriveRS
     mixes_kernels = False
+    rules: ClassVar = DeriveRS.rules
 
     def __init__(
         self,
