@@ -5,10 +5,10 @@ import sys
 
 import pytest
 
-from svmreduce.errors import InputError
+from svmreduce.errors import InputError, nearest_name_error
 from svmreduce.reducers import REDUCERS
 from svmreduce.reducers.base import BaseReducer
-from svmreduce.registry import Registry, nearest_name_error
+from svmreduce.registry import Registry
 from svmreduce.solvers import SOLVERS
 from svmreduce.solvers.base import BaseSolver
 

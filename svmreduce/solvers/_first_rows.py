@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from svmreduce.checks import COUNT, one_of
+from svmreduce.core.clouds import Cloud, rank_in_group, squared_distances
 from svmreduce.parameters import Parameters
-from svmreduce.reducers.mahalanobis import Cloud, rank_in_group, squared_distances
 
 
 class FirstRows(Parameters):

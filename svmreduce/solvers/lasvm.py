@@ -12,9 +12,8 @@ from svmreduce.checks import COUNT, SWITCH
 from svmreduce.core.jit import resolve_threads
 from svmreduce.core.lasvm_search import SELECTIONS, OnlineSearch
 from svmreduce.core.optimality import certify
-from svmreduce.errors import InputError
+from svmreduce.errors import InputError, nearest_name_error
 from svmreduce.parameters import Parameters
-from svmreduce.registry import nearest_name_error
 from svmreduce.solvers._multiclass import one_versus_one, stacked
 from svmreduce.solvers.base import ROWS, SVMClassifier, seed_of
 from svmreduce.types import DualSolution

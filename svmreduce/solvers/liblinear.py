@@ -11,10 +11,9 @@ import numpy as np
 from liblinear import liblinear as backend
 
 from svmreduce.checks import FINITE, SWITCH
-from svmreduce.errors import InputError
+from svmreduce.errors import InputError, nearest_name_error
 from svmreduce.model.linear_model import SOLVER_TYPES, LinearModel
 from svmreduce.parameters import Parameters
-from svmreduce.registry import nearest_name_error
 from svmreduce.solvers._nodes import LogTap, default_options, node_rows, pointer
 from svmreduce.solvers.base import Outcome, SVMClassifier, seed_of
 

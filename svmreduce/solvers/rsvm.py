@@ -10,8 +10,7 @@ from scipy.special import expit
 
 from svmreduce.checks import POSITIVE
 from svmreduce.core.jit import in_threads
-from svmreduce.errors import InputError
-from svmreduce.registry import nearest_name_error
+from svmreduce.errors import InputError, nearest_name_error
 from svmreduce.solvers._landmarks import LandmarkClassifier
 
 _ARMIJO = 1e-4  # part of the promised decrease that a step must bring

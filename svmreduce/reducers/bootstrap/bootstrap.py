@@ -14,14 +14,14 @@ from tqdm import tqdm
 from svmreduce.checks import FINITE, SHARE, SWITCH, Rule, is_word, whole_number
 from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernel_values import single_threaded_blas
-from svmreduce.errors import InputError
+from svmreduce.errors import InputError, nearest_name_error
 from svmreduce.kernels import parse_kernel
 from svmreduce.parameters import Parameters
 from svmreduce.reducers.base import BaseReducer
 from svmreduce.reducers.bootstrap.gelling import curve_text, gelling_point
 from svmreduce.reducers.bootstrap.informative import SELECTIONS, candidates_of, entropy_of_votes
 from svmreduce.reducers.bootstrap.weak_svms import BLOCK, LEAST_SAMPLE, WeakSVMs
-from svmreduce.registry import build_method, nearest_name_error, parameters_of
+from svmreduce.registry import build_method, parameters_of
 from svmreduce.solvers import SOLVERS
 from svmreduce.solvers.base import seed_of
 

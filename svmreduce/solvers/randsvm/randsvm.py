@@ -12,9 +12,8 @@ import numpy as np
 from svmreduce.checks import COUNT, NOT_NEGATIVE, POSITIVE, PROBABILITY, SWITCH
 from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernel_values import FLOAT32_TOL, single_threaded_blas, suitable_rows
-from svmreduce.errors import InputError
+from svmreduce.errors import InputError, nearest_name_error
 from svmreduce.parameters import Parameters
-from svmreduce.registry import nearest_name_error
 from svmreduce.solvers._multiclass import linear_one_versus_rest, one_versus_one
 from svmreduce.solvers.base import SVMClassifier, seed_of
 from svmreduce.solvers.liblinear import Liblinear
