@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.svm import SVC, SVR
 
+from svmreduce.core import smo_engine
 from svmreduce.core.kernel_values import kernel_matrix
 from svmreduce.core.optimality import kkt_gap
 from svmreduce.data.synthetic import make
@@ -58,7 +59,7 @@ def test_weights_of_a_regression_are_repetitions():
 
 def test_the_first_working_set_reaches_the_engine(monkeypatch):
     given = {}
-    solve = DecompositionSVC._fit_binary.__globals__["smo"].solve
+    solve = smo_engine.solve
     monkeypatch.setattr(
         "svmreduce.core.smo_engine.solve", lambda *rows, **options: given.update(options) or solve(*rows, **options)
     )
