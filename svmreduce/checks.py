@@ -1,6 +1,9 @@
-"""Parameters of solvers and reducers: one rule per name, the same wherever the name appears.
+"""Rules for the values of parameters: which words there are, and how a method's rules are found.
 
-Constructors only store, so a wrong value is told at ``fit`` or ``fit_reduce``, by the name it was given.
+A method states the rules of its own parameters in the class attribute ``rules``, name by name. They add to those of its
+parents. The words that mean the same everywhere (C, gamma, …) have their rules here; a class may give another rule
+for one of them, or None for no rule. Constructors only store, so a wrong value is reported at ``fit`` or
+``fit_reduce``.
 """
 
 from __future__ import annotations
@@ -9,18 +12,26 @@ import inspect
 import math
 from collections.abc import Callable
 from numbers import Integral, Real
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
 from svmreduce.errors import InputError
 from svmreduce.kernels import GAMMA_WORDS, GAMMAS, LARGEST_DEGREE, KernelMixture, KernelSpec
-from svmreduce.solvers import SOLVERS
 
 ALL_ZERO = "every sample_weight is zero: there is nothing to train on"
 
 
-def _is_number(value) -> bool:
+class Rule(NamedTuple):
+    """What a value must be, in words for the error message, and whether it is."""
+
+    what: str
+    is_right: Callable[[object], bool]
+
+
+def is_number(value) -> bool:
+    """A finite number, and not a truth value."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return False
     try:
@@ -29,86 +40,60 @@ def _is_number(value) -> bool:
         return False
 
 
-def _is_whole(value, least: int, most: float = math.inf) -> bool:
+def is_whole(value, least: int, most: float = math.inf) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool) and least <= value <= most
 
 
-def _is_seed(value) -> bool:
-    return value is None or isinstance(value, np.random.RandomState) or _is_whole(value, 0, 2**32 - 1)
+def is_word(value, *words: str) -> bool:
+    return isinstance(value, str) and value in words
 
 
-_POSITIVE = "a positive number", lambda value: _is_number(value) and value > 0
-_NOT_NEGATIVE = "a number >= 0", lambda value: _is_number(value) and value >= 0
-_FINITE = "a finite number", _is_number
-_SWITCH = "true or false", lambda value: isinstance(value, (bool, np.bool_))
-_COUNT = "a whole number >= 1", lambda value: _is_whole(value, 1)
+def whole_number(least: int, most: int | None = None) -> Rule:
+    words = f">= {least}" if most is None else f"from {least} to {most}"
+    return Rule(f"a whole number {words}", lambda value: is_whole(value, least, math.inf if most is None else most))
 
 
-def _one_of(*words: str):
-    return f"one of {', '.join(words)}", lambda value: isinstance(value, str) and value in words
+def one_of(*words: str) -> Rule:
+    return Rule(f"one of {', '.join(words)}", lambda value: is_word(value, *words))
 
 
-_RULES: dict[str, tuple[str, Callable[[object], bool]]] = {
-    "C": _POSITIVE,
-    "tol": _POSITIVE,
-    "cache_mb": _POSITIVE,
-    "gamma": (
-        f"a positive number, {GAMMA_WORDS}",
-        lambda value: value in GAMMAS if isinstance(value, str) else _POSITIVE[1](value),
+POSITIVE = Rule("a positive number", lambda value: is_number(value) and value > 0)
+NOT_NEGATIVE = Rule("a number >= 0", lambda value: is_number(value) and value >= 0)
+FINITE = Rule("a finite number", is_number)
+PROBABILITY = Rule("above 0 and below 1", lambda value: is_number(value) and 0 < value < 1)
+SHARE = Rule("above 0 and at most 1", lambda value: is_number(value) and 0 < value <= 1)
+SWITCH = Rule("true or false", lambda value: isinstance(value, (bool, np.bool_)))
+COUNT = whole_number(least=1)
+SEED = whole_number(least=0, most=2**32 - 1)
+
+SHARED: dict[str, Rule] = {
+    "C": POSITIVE,
+    "kernel": Rule(
+        "the name of a kernel, such as 'rbf'", lambda value: isinstance(value, (str, KernelSpec, KernelMixture))
     ),
-    "coef0": _FINITE,
-    "degree": (f"a whole number from 0 to {LARGEST_DEGREE}", lambda value: _is_whole(value, 0, LARGEST_DEGREE)),
-    "kernel": (
-        "the name of a kernel, such as 'rbf'",
-        lambda value: isinstance(value, (str, KernelSpec, KernelMixture)),
+    "gamma": Rule(
+        f"a positive number, {GAMMA_WORDS}", lambda value: is_word(value, *GAMMAS) or POSITIVE.is_right(value)
     ),
-    "bias": _FINITE,
-    "epsilon": _NOT_NEGATIVE,
-    "delta": ("above 0 and below 1", lambda value: _is_number(value) and 0 < value < 1),
-    "k": _COUNT,
-    "c": _POSITIVE,
-    "max_rounds": _COUNT,
-    "epochs": _COUNT,
-    "candidates": _COUNT,
-    "proportion": (
-        "above 0 and at most 1, or 'auto'",
-        lambda value: value == "auto" if isinstance(value, str) else _is_number(value) and 0 < value <= 1,
+    "coef0": FINITE,
+    "degree": whole_number(least=0, most=LARGEST_DEGREE),
+    "tol": POSITIVE,
+    "cache_mb": POSITIVE,
+    "max_iter": Rule("a whole number >= 1, or -1", lambda value: value == -1 or is_whole(value, 1)),
+    "threads": COUNT,
+    "class_weight": Rule("'balanced' or a dict", lambda value: value == "balanced" or isinstance(value, dict)),
+    "verbose": SWITCH,
+    "random_state": Rule(
+        SEED.what, lambda value: value is None or isinstance(value, np.random.RandomState) or SEED.is_right(value)
     ),
-    "gelling_slope": _FINITE,
-    "gelling_step": ("above 0 and at most 0.1", lambda value: _is_number(value) and 0 < value <= 0.1),
-    "n_weak": ("a whole number >= 2", lambda value: _is_whole(value, 2)),
-    "weak": ("the name of a solver, such as 'smo'", lambda value: value in SOLVERS.names() or ":" in str(value)),
-    "weak_params": ("a dict", lambda value: isinstance(value, dict)),
-    "audit": _SWITCH,
-    "share": ("above 0 and at most 1", lambda value: _is_number(value) and 0 < value <= 1),
-    "rows": _COUNT,
-    "E": _COUNT,
-    "P": _COUNT,
-    "V": _COUNT,
-    "working_set": _COUNT,
-    "components": _COUNT,
-    "bins": _COUNT,
-    "units": _COUNT,
-    "leaf_rows": _COUNT,
-    "first": _one_of("random", "mahalanobis", "kernel_mahalanobis"),
-    "space": _one_of("input", "kernel"),
-    "covariance": _one_of("auto", "sample", "ledoit_wolf", "low_rank"),
-    "smoothing": _POSITIVE,
-    "threads": _COUNT,
-    "sample_size": ("a whole number >= 2", lambda value: _is_whole(value, 2)),
-    "quiet_samples": _COUNT,
-    "start_rows": _COUNT,
-    "max_iter": ("a whole number >= 1, or -1", lambda value: value == -1 or _is_whole(value, 1)),
-    "certify": _SWITCH,
-    "shrinking": _SWITCH,
-    "dual": _SWITCH,
-    "weighted": _SWITCH,
-    "separable": _SWITCH,
-    "finishing": _SWITCH,
-    "verbose": _SWITCH,
-    "class_weight": ("'balanced' or a dict", lambda value: value == "balanced" or isinstance(value, dict)),
-    "random_state": (f"a whole number from 0 to {2**32 - 1}", _is_seed),
 }
+
+
+def rules_of(method: type) -> dict[str, Rule | None]:
+    """The shared rules, then those of its parents, then its own."""
+    rules = dict(SHARED)
+    for base in reversed(method.__mro__):
+        rules |= vars(base).get("rules", {})
+    return rules
 
 
 def check_parameters(estimator) -> None:
@@ -116,13 +101,14 @@ def check_parameters(estimator) -> None:
 
     None is fine where it is the constructor's own default.
     """
+    rules = rules_of(type(estimator))
     defaults = inspect.signature(type(estimator).__init__).parameters
     for name, value in estimator.get_params(deep=False).items():
-        if name not in _RULES or (value is None and defaults[name].default is None):
+        rule = rules.get(name)
+        if rule is None or (value is None and defaults[name].default is None):
             continue
-        what, is_right = _RULES[name]
-        if not is_right(value):
-            raise InputError(f"{name} must be {what}, got {value!r}")
+        if not rule.is_right(value):
+            raise InputError(f"{name} must be {rule.what}, got {value!r}")
 
 
 def checked_weights(sample_weight, X) -> np.ndarray:

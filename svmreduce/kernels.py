@@ -14,9 +14,8 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from svmreduce.errors import InputError
+from svmreduce.errors import InputError, nearest_name_error
 from svmreduce.norms import NORMS, InputNorm, learn_norm
-from svmreduce.registry import nearest_name_error
 
 # The integer is what crosses into core (and, up to 3, LIBSVM's -t; its 4 is a table of values): only integers and
 # floats keep numba's disk cache alive, function arguments do not.

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import inspect
-from collections.abc import Iterable
 
-from svmreduce.errors import InputError
-
-
-def nearest_name_error(kind: str, given: str, known: Iterable[str]) -> InputError:
-    """The one sentence every unknown name gets, wherever it was typed."""
-    known = sorted(known)
-    close = difflib.get_close_matches(given, known, n=1, cutoff=0.5)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    return InputError(f"unknown {kind} {given!r}: {hint}known are {', '.join(known) or 'none'}")
+from svmreduce.errors import InputError, nearest_name_error
 
 
 class Registry:
@@ -55,7 +45,7 @@ def parameters_of(method: type) -> dict:
 
 def build_method(name: str, method: type, given: dict):
     """An instance with these parameters, checked; one it does not have is an error that names the nearest."""
-    from svmreduce.checks import check_parameters  # imports numpy, which --help has no time for
+    from svmreduce.checks import check_parameters  # imports numpy: too slow for --help
 
     known = parameters_of(method)
     for key in given:

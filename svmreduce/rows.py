@@ -1,9 +1,10 @@
-"""Rows in one form, and what makes two rows equal."""
+"""Rows in one form, what makes two rows equal, and random rows of every class."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
+import numpy as np
 from scipy import sparse
 
 
@@ -25,3 +26,9 @@ def row_keys(X) -> list:
         X = X.copy()
         X.eliminate_zeros()
     return [(X.indices[a:b].tobytes(), X.data[a:b].tobytes()) for a, b in pairwise(X.indptr)]
+
+
+def sample_of_groups(groups: np.ndarray, share: float, random: np.random.RandomState) -> list[np.ndarray]:
+    """A random share of the rows of each group 0, 1, …, at least one row of each, in file order."""
+    members = [np.flatnonzero(groups == group) for group in range(groups.max() + 1)]
+    return [np.sort(random.choice(rows, max(1, round(share * len(rows))), replace=False)) for rows in members]

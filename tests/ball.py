@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.optimize import nnls
 
-from svmreduce.core.kernels import kernel_matrix
+from svmreduce.core.kernel_values import kernel_matrix
 
 KERNELS = [
     {"kernel": "rbf", "gamma": 0.3},

@@ -1,11 +1,14 @@
 """Parameters of a wrong kind or out of range are told by name, for every method that has them."""
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
-from svmreduce.checks import check_parameters
+from svmreduce.checks import SHARE, check_parameters, one_of, whole_number
 from svmreduce.errors import InputError
 from svmreduce.reducers import REDUCERS
+from svmreduce.reducers.base import BaseReducer
 from svmreduce.registry import parameters_of
 from svmreduce.solvers import SOLVERS
 
@@ -48,7 +51,7 @@ FREE = {"loss", "first_level", "backend", "selection", "select"}  # words; their
 def test_wrong_values_are_told_by_name(method):
     check_parameters(method())
     parameters = method().get_params()
-    assert not parameters.keys() - BAD.keys() - FREE, "give the new parameter a rule in checks.py"
+    assert not parameters.keys() - BAD.keys() - FREE, "give the new parameter a rule on its class"
     for name in parameters.keys() & BAD.keys():
         for value in BAD[name]:
             with pytest.raises(InputError, match=f"^{name} must be .*, got "):
@@ -75,3 +78,49 @@ def test_none_is_fine_only_where_it_is_the_default(name):
     else:
         with pytest.raises(InputError, match="tol must be a positive number, got None"):
             solver.fit(np.eye(4), [0, 1, 0, 1])
+
+
+class Head(BaseReducer):
+    """The first rows: a method of somebody else, with words that others of ours have in other senses."""
+
+    def __init__(self, first=50, rows="all", tol=0.5, C=1.0):
+        self.first = first
+        self.rows = rows
+        self.tol = tol
+        self.C = C
+
+    def _reduce(self, X, y, weights):
+        return np.arange(self.first), np.ones(self.first), {}
+
+
+class StrictHead(Head):
+    """With rules of its own: for a new word, for a shared one, and none where there was one."""
+
+    rules: ClassVar = {"first": whole_number(least=1, most=99), "tol": SHARE, "C": None}
+
+
+class StricterHead(StrictHead):
+    """Rules add up along the parents, the nearest first."""
+
+    rules: ClassVar = {"first": whole_number(least=1, most=9), "rows": one_of("all", "none")}
+
+
+def test_a_word_of_another_method_is_free():
+    X, y = np.arange(120.0)[:, None], np.arange(120) % 2
+    assert len(Head().fit_reduce(X, y).indices) == 50
+    with pytest.raises(InputError, match="C must be a positive number, got -1"):
+        Head(C=-1).fit_reduce(X, y)
+
+
+@pytest.mark.parametrize(
+    ("method", "wrong"),
+    [
+        (StrictHead, {"first": 100, "tol": 2}),
+        (StricterHead, {"first": 10, "tol": 2, "rows": "some"}),
+    ],
+)
+def test_rules_on_the_class_add_to_those_of_its_parents(method, wrong):
+    check_parameters(method(first=9, C=-1, rows="all"))
+    for name, value in wrong.items():
+        with pytest.raises(InputError, match=f"^{name} must be .*, got {value!r}$"):
+            check_parameters(method(**{"first": 9, name: value}))

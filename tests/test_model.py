@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from svmreduce.core.kernels import kernel_matrix
+from svmreduce.core.kernel_values import kernel_matrix
 from svmreduce.data.formats import load_dataset, read_libsvm
 from svmreduce.data.libsvm_text import write_libsvm
 from svmreduce.errors import InputError
 from svmreduce.kernels import KernelMixture, KernelSpec
 from svmreduce.model import KernelModel, load_model, votes
-from svmreduce.model.linear import LinearModel
+from svmreduce.model.linear_model import LinearModel
 from svmreduce.norms import InputNorm
 from svmreduce.solvers.liblinear import Liblinear
 from svmreduce.solvers.libsvm import Libsvm

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from svmreduce.errors import InputError
 from svmreduce.model import load_model
-from svmreduce.model.linear import LinearModel
+from svmreduce.model.linear_model import LinearModel
 from tests.test_model import KERNELS, random_model
 
 GOOD = """svm_type c_svc

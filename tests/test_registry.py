@@ -5,15 +5,16 @@ import sys
 
 import pytest
 
-from svmreduce.errors import InputError
+from svmreduce.errors import InputError, nearest_name_error
+from svmreduce.pipeline import ReducedSolver
 from svmreduce.reducers import REDUCERS
 from svmreduce.reducers.base import BaseReducer
-from svmreduce.registry import Registry, nearest_name_error
+from svmreduce.registry import Registry
 from svmreduce.solvers import SOLVERS
 from svmreduce.solvers.base import BaseSolver
 
 
-@pytest.mark.parametrize(("registry", "base"), [(SOLVERS, BaseSolver), (REDUCERS, BaseReducer)])
+@pytest.mark.parametrize(("registry", "base"), [(SOLVERS, (BaseSolver, ReducedSolver)), (REDUCERS, BaseReducer)])
 def test_every_name_leads_to_a_class_of_its_kind(registry, base):
     assert registry.names()
     for name in registry.names():

@@ -105,7 +105,7 @@ def _thread_libraries() -> list[dict]:
 
 
 def _folders() -> dict:
-    from svmreduce.core.jit import cache_home
+    from svmreduce.paths import cache_home
 
     cache = cache_home()
     size = sum(path.stat().st_size for path in cache.rglob("*") if path.is_file()) if cache.is_dir() else 0

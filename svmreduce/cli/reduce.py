@@ -124,7 +124,7 @@ def _facts_in_words(facts: dict):
     for name, value in facts.items():
         words = name.replace("_", " ")
         if name == "curve":
-            from svmreduce.reducers.gelling import curve_text
+            from svmreduce.reducers.bootstrap.gelling import curve_text
 
             yield "gelling curve", curve_text(value)
         elif name == "support":

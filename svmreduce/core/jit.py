@@ -23,18 +23,12 @@ import numba
 import numpy as np
 from numba.core import config, event
 
+from svmreduce.paths import cache_home
+
 try:
     import fcntl
 except ImportError:  # no such thing on Windows
     fcntl = None
-
-
-def cache_home() -> Path:
-    """Where compiled code and parsed files are kept: ``SVMREDUCE_CACHE``, else the user's cache folder."""
-    given = os.environ.get("SVMREDUCE_CACHE")
-    if given:
-        return Path(given).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "svmreduce"
 
 
 def _source_hash() -> str:

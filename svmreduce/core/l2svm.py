@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from svmreduce.core.jit import njit
-from svmreduce.core.kernels import KernelRows, suitable_rows
+from svmreduce.core.kernel_values import KernelRows, suitable_rows
 from svmreduce.core.tiles import DIFFERENCES
 
 FEW = 4  # times fewer rows than columns: make tiles of the rows, where making a tile is work

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmreduce.core.kernels import decision_function
+from svmreduce.core.kernel_values import decision_function
 
 NEAR = 0.1  # rows this close to the margin, or beyond it, decide
 

@@ -1,6 +1,6 @@
 """Sequential minimal optimisation on a block whose kernel values are all at hand.
 
-The problem, here and in ``smo.py``, is  min ½ βᵀKβ − targetᵀβ  subject to Σβ = 0 and
+The problem, here and in ``smo_engine.py``, is  min ½ βᵀKβ − targetᵀβ  subject to Σβ = 0 and
 lower ≤ β ≤ upper, and v = target − Kβ is minus the gradient. One step moves the same amount from a
 row that can go down to a row that can go up. No labels appear: β carries the sign.
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from svmreduce.core.jit import cache_home
+from svmreduce.paths import cache_home
 
 WORTH_KEEPING = 1 << 20  # bytes of text; less than that is parsed faster than looked up
 _FORMAT = "1"  # raise when the parsers give another result for the same text

@@ -14,8 +14,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from svmreduce.errors import InputError
-from svmreduce.registry import nearest_name_error
+from svmreduce.errors import InputError, nearest_name_error
 
 
 def _label_text(label: object) -> str:

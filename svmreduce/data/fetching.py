@@ -12,10 +12,10 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from svmreduce.core.jit import cache_home
 from svmreduce.data.cards import Card, FileCard, SplitCard
 from svmreduce.data.files import Source
 from svmreduce.errors import DataMissing, InputError
+from svmreduce.paths import cache_home
 
 SUFFIXES = ("", ".xz", ".gz", ".bz2")
 

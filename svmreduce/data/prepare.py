@@ -17,8 +17,7 @@ from sklearn import preprocessing
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.sparsefuncs import min_max_axis
 
-from svmreduce.errors import InputError
-from svmreduce.registry import nearest_name_error
+from svmreduce.errors import InputError, nearest_name_error
 from svmreduce.types import Matrix
 
 

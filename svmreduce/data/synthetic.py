@@ -14,8 +14,7 @@ import numpy as np
 import psutil
 from scipy.special import ndtr
 
-from svmreduce.errors import InputError
-from svmreduce.registry import nearest_name_error
+from svmreduce.errors import InputError, nearest_name_error
 from svmreduce.types import Dataset
 
 Rows = tuple[np.ndarray, np.ndarray]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from svmreduce.data.files import open_maybe_compressed
 from svmreduce.errors import InputError
-from svmreduce.model.fourier import FourierMap, FourierModel
-from svmreduce.model.kernel import KernelModel, votes
-from svmreduce.model.linear import LinearModel
+from svmreduce.model.fourier_model import FourierMap, FourierModel
+from svmreduce.model.kernel_model import KernelModel, votes
+from svmreduce.model.linear_model import LinearModel
 
 __all__ = ["FourierMap", "FourierModel", "KernelModel", "LinearModel", "load_model", "votes"]
 

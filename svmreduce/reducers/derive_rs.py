@@ -5,18 +5,21 @@ from __future__ import annotations
 import sys
 import threading
 from time import perf_counter
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils.extmath import row_norms
 from tqdm import tqdm
 
-from svmreduce.core.cells import cut_cell, halve
+from svmreduce.checks import COUNT, NOT_NEGATIVE
 from svmreduce.core.extreme_points import derive_cell
 from svmreduce.core.jit import in_threads, in_threads_as_they_come, resolve_threads
-from svmreduce.core.kernels import KernelRows, single_threaded_blas
+from svmreduce.core.kernel_values import KernelRows, single_threaded_blas
+from svmreduce.core.neighbour_cells import cut_cell, halve
 from svmreduce.core.tiles import SCATTER
 from svmreduce.errors import InputError
 from svmreduce.kernels import kernel_for, parse_kernel
+from svmreduce.parameters import Parameters
 from svmreduce.reducers.base import BaseReducer
 from svmreduce.rows import row_keys
 
@@ -24,7 +27,7 @@ LARGEST_V = 20_000  # two blocks of V × V kernel values per thread
 FINE_ROUNDING, COARSEST_ROUNDING = 0.02, 0.5  # as shares of ε: float32 is good enough; even double is not
 
 
-class DeriveRS(BaseReducer):
+class DeriveRS(Parameters, BaseReducer, parameters="kernel gamma coef0 degree epsilon P V first_level threads verbose"):
     """Keep the corners of small same-class cells.
 
     Each dropped row is close to a mixture of kept ones; a kept row's weight is 1 plus its share in the
@@ -33,51 +36,30 @@ class DeriveRS(BaseReducer):
 
     Parameters
     ----------
-    kernel : {"linear", "poly", "rbf", "sigmoid", "kmod", "gaussian_diagonal", "gaussian_mahalanobis"}, default="rbf"
-    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
-    coef0 : float, default=0.0
-    degree : int, default=3
-    epsilon : float, default=1e-2
+    kernel : {"linear", "poly", "rbf", "sigmoid", "kmod", "gaussian_diagonal", "gaussian_mahalanobis"}
+    epsilon : float
         Largest squared feature-space distance left between a dropped row and its mixture; 0 drops only rows that
         are equal to a kept one.
-    P : int, default=100000
+    P : int
         Most rows of a first-level cell.
-    V : int, default=1000
+    V : int
         Rows of a second-level cell.
-    first_level : {"fls2", "fls1"}, default="fls2"
+    first_level : {"fls2", "fls1"}
         Halve by distance, or cut by position in the file.
     threads : int or None
         None takes every core this process may use; the result does not depend on it.
-    verbose : bool, default=False
+    verbose : bool
         Show a progress bar over cells.
     """
 
     # both levels cut something; kernel values in float32 and in double
     _toy_settings = ({"P": 30, "V": 10}, {"P": 30, "V": 10, "epsilon": 1e-6})
 
-    def __init__(
-        self,
-        kernel="rbf",
-        gamma="scale",
-        coef0=0.0,
-        degree=3,
-        epsilon=1e-2,
-        P=100_000,
-        V=1000,
-        first_level="fls2",
-        threads=None,
-        verbose=False,
-    ):
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.epsilon = epsilon
-        self.P = P
-        self.V = V
-        self.first_level = first_level
-        self.threads = threads
-        self.verbose = verbose
+    epsilon: float = 1e-2
+    P: int = 100_000
+    V: int = 1000
+    first_level: str = "fls2"
+    rules: ClassVar = {"epsilon": NOT_NEGATIVE, "P": COUNT, "V": COUNT}
 
     def _reduce(self, X, y, weights):
         if isinstance(self.kernel, str):

@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 
+from svmreduce.checks import COUNT, SHARE, SWITCH
 from svmreduce.errors import InputError
+from svmreduce.parameters import Parameters
 from svmreduce.reducers.base import BaseReducer
+from svmreduce.rows import sample_of_groups
 
 
-class RandomSample(BaseReducer):
+class RandomSample(Parameters, BaseReducer, parameters="share rows weighted random_state"):
     """Keep a random share of every class.
 
     Each class keeps the same share and at least one row. A kept row stands for (rows of its class /
-    kept rows of its class) rows, so the weights add up to all rows. Rows that carry weights already keep their ratio.
+    kept rows of its class) rows, so the weights add up to all rows. Weights that rows have already keep their ratio.
 
     Parameters
     ----------
-    share : float, default=0.1
+    share : float
         Part of the rows to keep.
     rows : int or None
         Rows to keep in all; overrides ``share``.
-    weighted : bool, default=True
+    weighted : bool
         False leaves every kept row its own weight, 1 if none was given, for solvers that take no weights.
-    random_state : int, RandomState or None, default=0
     """
 
     tasks = ("classification", "regression")
 
-    def __init__(self, share=0.1, rows=None, weighted=True, random_state=0):
-        self.share = share
-        self.rows = rows
-        self.weighted = weighted
-        self.random_state = random_state
+    share: float = 0.1
+    rows: int | None = None
+    weighted: bool = True
+    rules: ClassVar = {"share": SHARE, "rows": COUNT, "weighted": SWITCH}
 
     def _reduce(self, X, y, weights):
         n = len(y)
@@ -46,15 +49,9 @@ class RandomSample(BaseReducer):
             strata = np.zeros(n, dtype=np.int64)
         else:
             strata = np.unique(y, return_inverse=True)[1]
-        random = check_random_state(self.random_state)
-        indices, kept = [], []
-        for stratum in range(strata.max() + 1):
-            members = np.flatnonzero(strata == stratum)
-            count = max(1, round(share * len(members)))
-            chosen = np.sort(random.choice(members, count, replace=False))
-            factor = weights[members].sum() / weights[chosen].sum() if self.weighted else 1.0
-            indices.append(chosen)
-            kept.append(weights[chosen] * factor)
-        indices, kept = np.concatenate(indices), np.concatenate(kept)
-        order = np.argsort(indices)  # as they stood in the file
-        return indices[order], kept[order], {"kept": len(indices)}
+        chosen = sample_of_groups(strata, share, check_random_state(self.random_state))
+        indices = np.sort(np.concatenate(chosen))
+        kept = weights[indices]
+        if self.weighted:
+            kept = kept * (np.bincount(strata, weights) / np.bincount(strata[indices], kept))[strata[indices]]
+        return indices, kept, {"kept": len(indices)}

@@ -1,4 +1,15 @@
-"""Solvers by name. A new one is its module plus one line here; the contract tests find it."""
+"""Solvers by name. A new one is its module plus one line here; the contract tests find it.
+
+Which file is what
+    A module or package without an underscore is a method, or a few forms of one: its name is that of the method, of its
+    class, and of its test. A package (``lp_svr``, ``randsvm``) is a method with helpers of its own; the estimator is in
+    the module of the same name. Modules with an underscore are what several methods share: parents
+    (``_enclosing_ball``, ``_landmarks``, ``_first_rows``) and tools (``_multiclass``, ``_outcome``, ``_nodes``).
+    ``base`` is the template of all, and ``tuning`` chooses C for any of them.
+Where outer loops are
+    A loop is in ``core`` if its steps are compiled code on arrays: it knows kernels and bounds, but no estimator.
+    A loop whose step is a whole solve (another solver, a linear program, a matrix factorisation) is with its method.
+"""
 
 from svmreduce.registry import Registry
 

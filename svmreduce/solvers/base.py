@@ -24,8 +24,8 @@ from svmreduce.errors import InputError
 from svmreduce.kernels import LIBSVM_KERNELS, KernelMixture, KernelSpec, kernel_for, parse_kernel
 from svmreduce.model import KernelModel, votes
 from svmreduce.rows import canonical_rows
-from svmreduce.solvers.multiclass import one_versus_one
-from svmreduce.solvers.outcome import Outcome
+from svmreduce.solvers._multiclass import one_versus_one
+from svmreduce.solvers._outcome import Outcome
 from svmreduce.types import DualSolution, FitFacts
 
 _WARM: set[type] = set()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmreduce.core.kernels import FLOAT64_LARGEST, kernel_matrix, single_threaded_blas
+from svmreduce.core.kernel_values import FLOAT64_LARGEST, kernel_matrix, single_threaded_blas
 from svmreduce.errors import InputError
+from svmreduce.solvers._first_rows import FirstRows, rows_in_order
 from svmreduce.solvers.base import SVMClassifier, seed_of
-from svmreduce.solvers.first_rows import rows_in_order
 from svmreduce.types import DualSolution
 
 MOST_ROWS = 5000  # all their kernel values are kept, in double
@@ -17,7 +17,9 @@ REFRESH = 200  # changes of the margin set after which everything is computed an
 UNSEEN, RESERVE, MARGIN, ERROR = range(4)
 
 
-class Incremental(SVMClassifier):
+class Incremental(
+    FirstRows, SVMClassifier, parameters="C kernel gamma coef0 degree tol first max_iter threads random_state"
+):
     """C-SVC that learns one row at a time and is optimal for all rows seen so far, after each.
 
     The coefficient of a new row grows from zero; the rows on the margin give way so that their conditions keep
@@ -27,47 +29,17 @@ class Incremental(SVMClassifier):
 
     Parameters
     ----------
-    C : float, default=1.0
-    kernel : {"linear", "poly", "rbf"}, default="rbf"
+    kernel : {kernels}
         The conditions follow a path only for positive semidefinite kernels.
-    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
-    coef0 : float, default=0.0
-    degree : int, default=3
-    tol : float, default=1e-3
+    tol : float
         The violation of the optimality conditions that counts as none at the end; the method itself is exact.
-    first : {"mahalanobis", "kernel_mahalanobis", "random"}, default="mahalanobis"
+    first : {"mahalanobis", "kernel_mahalanobis", "random"}
         The order of the rows: those of each class first that are furthest from its centre, or any.
-    max_iter : int, default=-1
+    max_iter : int
         Most changes per two-class problem; -1 for 1000 per row.
-    threads : int or None
-    random_state : int, RandomState or None, default=0
     """
 
     kernels = ("linear", "poly", "rbf")
-
-    def __init__(
-        self,
-        C=1.0,
-        kernel="rbf",
-        gamma="scale",
-        coef0=0.0,
-        degree=3,
-        tol=1e-3,
-        first="mahalanobis",
-        max_iter=-1,
-        threads=None,
-        random_state=0,
-    ):
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.tol = tol
-        self.first = first
-        self.max_iter = max_iter
-        self.threads = threads
-        self.random_state = random_state
 
     def _fit_binary(self, X, y, weights, kernel):
         n = len(y)

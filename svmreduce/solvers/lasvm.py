@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils.validation import _num_samples, validate_data
 
+from svmreduce.checks import COUNT, SWITCH
 from svmreduce.core.jit import resolve_threads
-from svmreduce.core.lasvm import SELECTIONS, OnlineSearch
+from svmreduce.core.lasvm_search import SELECTIONS, OnlineSearch
 from svmreduce.core.optimality import certify
-from svmreduce.errors import InputError
-from svmreduce.registry import nearest_name_error
+from svmreduce.errors import InputError, nearest_name_error
+from svmreduce.parameters import Parameters
+from svmreduce.solvers._multiclass import one_versus_one, stacked
 from svmreduce.solvers.base import ROWS, SVMClassifier, seed_of
-from svmreduce.solvers.multiclass import one_versus_one, stacked
 from svmreduce.types import DualSolution
 
 
-class LASVM(SVMClassifier):
+class LASVM(
+    Parameters,
+    SVMClassifier,
+    parameters="C kernel gamma coef0 degree epochs selection candidates finishing tol cache_mb max_iter threads "
+    "random_state",
+):
     """C-SVC that looks at the rows one by one and keeps only those that matter.
 
     A new row that violates the margin takes a step with its best partner among the rows kept (PROCESS), then
@@ -27,64 +34,29 @@ class LASVM(SVMClassifier):
 
     Parameters
     ----------
-    C : float, default=1.0
-    kernel : {"linear", "poly", "rbf", "sigmoid"}, default="rbf"
-    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
-    coef0 : float, default=0.0
-    degree : int, default=3
-    epochs : int, default=1
+    epochs : int
         Passes over the rows; fewer, if one has found nothing to do.
-    selection : {"random", "gradient", "active"}, default="random"
+    selection : {"random", "gradient", "active"}
         Which row comes next: any that was not seen in this pass, or, of some random candidates, the one that is
         most wrong, or the one nearest to the decision boundary. The last needs no label, and passes by rows far on
         the wrong side: it does not lead to the SVM of all rows, but to a sparser one.
-    candidates : int, default=50
+    candidates : int
         For "gradient" and "active".
-    finishing : bool, default=True
-    tol : float, default=1e-3
+    finishing : bool
+        Whether to solve the problem of the rows kept at the end.
+    tol : float
         The paper's τ: pairs of rows that violate the optimality conditions by less are left alone.
-    cache_mb : float, default=1024
-        Memory for kernel rows.
-    max_iter : int, default=-1
+    max_iter : int
         Steps of FINISHING; -1 for LIBSVM's limit, max(10⁷, 100·rows).
-    threads : int or None
-        None takes every core this process may use.
-    random_state : int, RandomState or None, default=0
     """
 
     _toy_settings = ({}, {"tol": 1e-5, "epochs": 2})
 
-    def __init__(
-        self,
-        C=1.0,
-        kernel="rbf",
-        gamma="scale",
-        coef0=0.0,
-        degree=3,
-        epochs=1,
-        selection="random",
-        candidates=50,
-        finishing=True,
-        tol=1e-3,
-        cache_mb=1024,
-        max_iter=-1,
-        threads=None,
-        random_state=0,
-    ):
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.epochs = epochs
-        self.selection = selection
-        self.candidates = candidates
-        self.finishing = finishing
-        self.tol = tol
-        self.cache_mb = cache_mb
-        self.max_iter = max_iter
-        self.threads = threads
-        self.random_state = random_state
+    epochs: int = 1
+    selection: str = "random"
+    candidates: int = 50
+    finishing: bool = True
+    rules: ClassVar = {"epochs": COUNT, "candidates": COUNT, "finishing": SWITCH}
 
     def fit(self, X, y, sample_weight=None):
         self._past = None

@@ -5,15 +5,17 @@ from __future__ import annotations
 import ctypes
 import re
 import sys
+from typing import ClassVar
 
 import numpy as np
 from liblinear import liblinear as backend
 
-from svmreduce.errors import InputError
-from svmreduce.model.linear import SOLVER_TYPES, LinearModel
-from svmreduce.registry import nearest_name_error
+from svmreduce.checks import FINITE, SWITCH
+from svmreduce.errors import InputError, nearest_name_error
+from svmreduce.model.linear_model import SOLVER_TYPES, LinearModel
+from svmreduce.parameters import Parameters
+from svmreduce.solvers._nodes import LogTap, default_options, node_rows, pointer
 from svmreduce.solvers.base import Outcome, SVMClassifier, seed_of
-from svmreduce.solvers.nodes import LogTap, default_options, node_rows, pointer
 
 _LOG = LogTap(backend.PRINT_STRING_FUN, backend.liblinear.set_print_string_function)
 _DUAL_STEPS = re.compile(r"#iter = (\d+)")
@@ -28,20 +30,18 @@ _PROBLEMS = {
 _OWN_TOL = {True: 0.1, False: 0.01}  # LIBLINEAR's defaults for dual and primal problems
 
 
-class Liblinear(SVMClassifier):
+class Liblinear(Parameters, SVMClassifier, parameters="C loss dual tol bias random_state"):
     """Linear SVM by official LIBLINEAR; several classes one against the rest.
 
     Parameters
     ----------
-    C : float, default=1.0
-    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
-    dual : bool, default=True
+    loss : {"squared_hinge", "hinge"}
+    dual : bool
         Solve the dual (LIBLINEAR's -s 1, or -s 3 for hinge) or, for squared_hinge, the primal (-s 2).
     tol : float or None
         LIBLINEAR's -e; None takes its own default, 0.1 for dual and 0.01 for primal problems.
-    bias : float, default=1.0
+    bias : float
         Value of the constant feature that gives the intercept; below 0 for none (LIBLINEAR's -B).
-    random_state : int, RandomState or None, default=0
     """
 
     kernels = ("linear",)
@@ -50,13 +50,11 @@ class Liblinear(SVMClassifier):
         "official LIBLINEAR has one C for all rows of a class; the solver 'smo' with kernel 'linear' takes weights"
     )
 
-    def __init__(self, C=1.0, loss="squared_hinge", dual=True, tol=None, bias=1.0, random_state=0):
-        self.C = C
-        self.loss = loss
-        self.dual = dual
-        self.tol = tol
-        self.bias = bias
-        self.random_state = random_state
+    loss: str = "squared_hinge"
+    dual: bool = True
+    tol: float | None = None
+    bias: float = 1.0
+    rules: ClassVar = {"dual": SWITCH, "bias": FINITE}
 
     def _solve(self, X, y, weights):
         solver_type = self._solver_type()

@@ -5,24 +5,43 @@ from __future__ import annotations
 import ctypes
 import re
 from itertools import combinations
+from typing import ClassVar
 
 import numpy as np
 from libsvm import svm
 from threadpoolctl import ThreadpoolController
 
+from svmreduce.checks import NOT_NEGATIVE, SWITCH
 from svmreduce.core.jit import resolve_threads
 from svmreduce.errors import InputError
 from svmreduce.model import KernelModel
+from svmreduce.parameters import Parameters
+from svmreduce.solvers._nodes import LogTap, default_options, node_rows, pointer
 from svmreduce.solvers.base import BaseSolver, Outcome, SVMClassifier, SVMRegressor
-from svmreduce.solvers.nodes import LogTap, default_options, node_rows, pointer
 
 _LOG = LogTap(svm.PRINT_STRING_FUN, svm.libsvm.svm_set_print_string_function)
 _ITERATIONS = re.compile(r"#iter = (\d+)")
 _OBJECTIVE = re.compile(r"obj = ([-+.\w]+)")  # nan and inf, too
 
 
-class _LibsvmBackend(BaseSolver):
-    """What classification and regression share: conversion, the call, and reading the answer."""
+class _LibsvmBackend(Parameters, BaseSolver):
+    """What classification and regression share: conversion, the call, and reading the answer.
+
+    Parameters
+    ----------
+    tol : float
+        LIBSVM's -e.
+    cache_mb : float
+        LIBSVM's -m.
+    shrinking : bool
+        Leave out rows that seem to stay at a bound (LIBSVM's -h).
+    threads : int or None
+        None takes every core this process may use; the count in effect is ``threads_``.
+    """
+
+    cache_mb: float = 100
+    shrinking: bool = True
+    rules: ClassVar = {"shrinking": SWITCH}
 
     accepts_weights = False
     weights_reason = (
@@ -78,46 +97,8 @@ class _LibsvmBackend(BaseSolver):
         )
 
 
-class Libsvm(_LibsvmBackend, SVMClassifier):
-    """C-SVC by official LIBSVM, its own one-against-one included.
-
-    Parameters
-    ----------
-    C : float, default=1.0
-    kernel : {"linear", "poly", "rbf", "sigmoid"}, default="rbf"
-    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
-    coef0 : float, default=0.0
-    degree : int, default=3
-    tol : float, default=1e-3
-        LIBSVM's -e.
-    cache_mb : float, default=100
-        LIBSVM's -m.
-    shrinking : bool, default=True
-    threads : int or None
-        None takes every core this process may use; the count in effect is ``threads_``.
-    """
-
-    def __init__(
-        self,
-        C=1.0,
-        kernel="rbf",
-        gamma="scale",
-        coef0=0.0,
-        degree=3,
-        tol=1e-3,
-        cache_mb=100,
-        shrinking=True,
-        threads=None,
-    ):
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.tol = tol
-        self.cache_mb = cache_mb
-        self.shrinking = shrinking
-        self.threads = threads
+class Libsvm(_LibsvmBackend, SVMClassifier, parameters="C kernel gamma coef0 degree tol cache_mb shrinking threads"):
+    """C-SVC by official LIBSVM, its own one-against-one included."""
 
     def _solve(self, X, y, weights):
         # Two classes go in as -1 and +1, which LIBSVM always orders +1 first: above zero is classes_[1].
@@ -133,49 +114,21 @@ class Libsvm(_LibsvmBackend, SVMClassifier):
         return self._outcome(named, support, iterations, objectives, sizes)
 
 
-class LibsvmSVR(_LibsvmBackend, SVMRegressor):
+class LibsvmSVR(
+    _LibsvmBackend, SVMRegressor, parameters="C epsilon kernel gamma coef0 degree tol cache_mb shrinking threads"
+):
     """ε-SVR by official LIBSVM.
 
     Parameters
     ----------
-    C : float, default=1.0
-    epsilon : float, default=0.1
+    epsilon : float
         Errors up to here cost nothing (LIBSVM's -p).
-    kernel : {"linear", "poly", "rbf", "sigmoid"}, default="rbf"
-    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
-    coef0 : float, default=0.0
-    degree : int, default=3
-    tol : float, default=1e-3
-    cache_mb : float, default=100
-    shrinking : bool, default=True
-    threads : int or None
     """
 
     weights_reason = "official LIBSVM has one C for all rows; repeat a row to give it more weight"
 
-    def __init__(
-        self,
-        C=1.0,
-        epsilon=0.1,
-        kernel="rbf",
-        gamma="scale",
-        coef0=0.0,
-        degree=3,
-        tol=1e-3,
-        cache_mb=100,
-        shrinking=True,
-        threads=None,
-    ):
-        self.C = C
-        self.epsilon = epsilon
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.tol = tol
-        self.cache_mb = cache_mb
-        self.shrinking = shrinking
-        self.threads = threads
+    epsilon: float = 0.1
+    rules: ClassVar = {"epsilon": NOT_NEGATIVE}
 
     def _solve(self, X, y, weights):
         model, support, iterations, objectives = self._train(X, y, "epsilon_svr", p=self.epsilon)

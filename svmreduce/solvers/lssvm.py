@@ -6,8 +6,9 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
 
 from svmreduce.core.jit import resolve_threads
-from svmreduce.core.kernels import KernelRows, kernel_matrix, single_threaded_blas
+from svmreduce.core.kernel_values import KernelRows, kernel_matrix, single_threaded_blas
 from svmreduce.errors import InputError
+from svmreduce.parameters import Parameters
 from svmreduce.solvers.base import SVMClassifier
 from svmreduce.types import DualSolution
 
@@ -16,7 +17,7 @@ CACHE_SHARE = 0.5  # or as many as this part of the cache holds
 SMALLEST_VALUE = 1e-12  # of the largest eigenvalue: below is rounding
 
 
-class LSSVM(SVMClassifier):
+class LSSVM(Parameters, SVMClassifier, parameters="C kernel gamma coef0 degree tol cache_mb max_iter threads"):
     """SVM with squared errors on equalities: no quadratic program, but every row is a support vector.
 
     Minimises ½‖w‖² + C/2 Σ e² with y − f(x) = e, that is, solves (K + I/C)·α + b·1 = y with Σα = 0. Two systems with
@@ -26,44 +27,17 @@ class LSSVM(SVMClassifier):
 
     Parameters
     ----------
-    C : float, default=1.0
+    C : float
         Weight of the squared errors (the papers' γ).
-    kernel : {"linear", "poly", "rbf"}, default="rbf"
+    kernel : {kernels}
         Conjugate gradients need a positive semidefinite kernel.
-    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
-    coef0 : float, default=0.0
-    degree : int, default=3
-    tol : float, default=1e-3
+    tol : float
         Largest error of any equation that is left.
-    cache_mb : float, default=1024
-    max_iter : int, default=-1
+    max_iter : int
         Most iterations per two-class problem; -1 for ten per row.
-    threads : int or None
     """
 
     kernels = ("linear", "poly", "rbf")
-
-    def __init__(
-        self,
-        C=1.0,
-        kernel="rbf",
-        gamma="scale",
-        coef0=0.0,
-        degree=3,
-        tol=1e-3,
-        cache_mb=1024,
-        max_iter=-1,
-        threads=None,
-    ):
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.tol = tol
-        self.cache_mb = cache_mb
-        self.max_iter = max_iter
-        self.threads = threads
 
     def _fit_binary(self, X, y, weights, kernel):
         self.threads_ = resolve_threads(self.threads)

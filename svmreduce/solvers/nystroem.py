@@ -6,14 +6,17 @@ import numpy as np
 from scipy import linalg
 
 from svmreduce.core.jit import in_threads
-from svmreduce.solvers.landmarks import LandmarkClassifier
+from svmreduce.solvers._landmarks import LandmarkClassifier
 from svmreduce.solvers.liblinear import Liblinear
 
 _ROWS = 4096  # of a block
 _SMALLEST = 1e-10  # eigenvalues below this part of the largest are rounding
 
 
-class Nystroem(LandmarkClassifier):
+class Nystroem(
+    LandmarkClassifier,
+    parameters="C kernel gamma coef0 degree share rows loss tol threads random_state",
+):
     """Nyström features on random landmark rows, then official LIBLINEAR.
 
     The features K(x, R)·K(R, R)^(-½) have the products of the kernel's projection on the span of the landmarks
@@ -23,22 +26,12 @@ class Nystroem(LandmarkClassifier):
 
     Parameters
     ----------
-    C : float, default=1.0
-    kernel : {"linear", "poly", "rbf", "sigmoid"}, default="rbf"
-    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
-    coef0 : float, default=0.0
-    degree : int, default=3
-    share : float, default=0.01
-        Part of the rows to take as landmarks; but at least 200, or all rows if there are fewer.
-    rows : int or None
-        Landmarks in all; overrides ``share``.
-    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
+    loss : {"squared_hinge", "hinge"}
         LIBLINEAR's -s 2, which converges on features as alike as these at any C, or -s 3.
-    tol : float, default=0.01
+    tol : float
         LIBLINEAR's -e.
     threads : int or None
         For everything but LIBLINEAR, which uses one. None takes every core this process may use.
-    random_state : int, RandomState or None, default=0
 
     References
     ----------
@@ -49,31 +42,8 @@ class Nystroem(LandmarkClassifier):
     weights_reason = "official LIBLINEAR has one C for all rows of a class; the solvers 'smo' and 'rsvm' take weights"
     _bytes_per_value = 32  # kernel value, feature and LIBLINEAR's node
 
-    def __init__(
-        self,
-        C=1.0,
-        kernel="rbf",
-        gamma="scale",
-        coef0=0.0,
-        degree=3,
-        share=0.01,
-        rows=None,
-        loss="squared_hinge",
-        tol=0.01,
-        threads=None,
-        random_state=0,
-    ):
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.share = share
-        self.rows = rows
-        self.loss = loss
-        self.tol = tol
-        self.threads = threads
-        self.random_state = random_state
+    loss: str = "squared_hinge"
+    tol: float = 0.01
 
     def _kernel_values(self, kernel, X, landmarks):
         with self._stage("reduce"):

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from itertools import count
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from svmreduce.core import pegasos as core
+from svmreduce.checks import FINITE
+from svmreduce.core import pegasos_passes
 from svmreduce.core.jit import resolve_threads
-from svmreduce.core.kernels import KernelRows, single_threaded_blas
+from svmreduce.core.kernel_values import KernelRows, single_threaded_blas
 from svmreduce.errors import InputError
 from svmreduce.model import LinearModel
+from svmreduce.parameters import Parameters
 from svmreduce.solvers.base import Outcome, SVMClassifier, seed_of
 from svmreduce.types import DualSolution
 
@@ -19,7 +22,26 @@ _RUN = 16  # neighbouring rows visited together: jumping to every single one wai
 _BLOCK = 1024  # rows whose steps share their kernel values
 
 
-class Pegasos(SVMClassifier):
+class _SubGradient(Parameters, SVMClassifier):
+    """What both share: when to stop, and the constant feature.
+
+    Parameters
+    ----------
+    tol : float
+        Stop when the duality gap is at most this part of the objective.
+    max_iter : int
+        Most passes over the rows of a two-class problem; -1 for no limit.
+    bias : float
+        Value of the constant feature that gives the intercept; below 0 for none.
+    """
+
+    tol: float = 0.05
+    max_iter: int = 500
+    bias: float = 1.0
+    rules: ClassVar = {"bias": FINITE}
+
+
+class Pegasos(_SubGradient, parameters="C tol max_iter bias random_state"):
     """Linear SVM by stochastic sub-gradient steps (Pegasos); several classes one against the rest.
 
     Every step looks at one row, shrinks the weights by 1/t and, if the row's margin is below one, adds the
@@ -32,30 +54,12 @@ class Pegasos(SVMClassifier):
     violations give a feasible point of the dual problem; the gap between the two is what ``tol`` bounds, so a fit
     that ends before ``max_iter`` is proven to be that good, and mostly is far better.
 
-    Parameters
-    ----------
-    C : float, default=1.0
-    tol : float, default=0.05
-        Stop when the duality gap is at most this part of the objective.
-    max_iter : int, default=500
-        Most passes over the rows; -1 for no limit.
-    bias : float, default=1.0
-        Value of the constant feature that gives the intercept; below 0 for none.
-    random_state : int, RandomState or None, default=0
-
     References
     ----------
     Shalev-Shwartz, Singer, Srebro, Cotter (2011): Pegasos: primal estimated sub-gradient solver for SVM.
     """
 
     kernels = ("linear",)
-
-    def __init__(self, C=1.0, tol=0.05, max_iter=500, bias=1.0, random_state=0):
-        self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
-        self.bias = bias
-        self.random_state = random_state
 
     def _solve(self, X, y, weights):
         random = np.random.default_rng(seed_of(self.random_state))
@@ -83,57 +87,18 @@ class Pegasos(SVMClassifier):
         )
 
 
-class KernelPegasos(SVMClassifier):
+class KernelPegasos(_SubGradient, parameters="C kernel gamma coef0 degree tol max_iter bias threads random_state"):
     """SVM by stochastic sub-gradient steps in the feature space of a kernel (kernelised Pegasos).
 
     The steps, the mean and the certificate of ``Pegasos``, with the weights kept as coefficients of rows.
     The decision values of all rows are kept up to date, so a pass costs (rows × violators) kernel values.
     The offset is that of a constant feature, that is of the kernel k + bias², and is regularised.
-
-    Parameters
-    ----------
-    C : float, default=1.0
-    kernel : {"linear", "poly", "rbf", "sigmoid"}, default="rbf"
-    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
-    coef0 : float, default=0.0
-    degree : int, default=3
-    tol : float, default=0.05
-        Stop when the duality gap is at most this part of the objective.
-    max_iter : int, default=100
-        Most passes over the rows of a two-class problem; -1 for no limit.
-    bias : float, default=1.0
-        Value of the constant feature that gives the intercept; below 0 for none.
-    threads : int or None
-        None takes every core this process may use.
-    random_state : int, RandomState or None, default=0
     """
 
     _toy_rows = 1500  # enough for prediction in float32
     _toy_settings = ({"tol": 0.9},)
 
-    def __init__(
-        self,
-        C=1.0,
-        kernel="rbf",
-        gamma="scale",
-        coef0=0.0,
-        degree=3,
-        tol=0.05,
-        max_iter=100,
-        bias=1.0,
-        threads=None,
-        random_state=0,
-    ):
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.tol = tol
-        self.max_iter = max_iter
-        self.bias = bias
-        self.threads = threads
-        self.random_state = random_state
+    max_iter: int = 100
 
     def _fit_binary(self, X, y, weights, kernel):
         self.threads_ = resolve_threads(self.threads)
@@ -170,7 +135,7 @@ class _LinearWalk:
         order = (random.permutation(-(-n // run))[:, None] * run + np.arange(run)).ravel()
         X = self.X
         rows = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
-        work = core.sparse_pass if sparse.issparse(X) else core.dense_pass
+        work = pegasos_passes.sparse_pass if sparse.issparse(X) else pegasos_passes.dense_pass
         work(*rows, self.y, self.gain, order[order < n], step, self.lam, self.bias, self.sums, self.visits)
 
     def values_and_norm(self, w, alpha):
@@ -202,7 +167,7 @@ class _KernelWalk:
         rows.block(block, rows, block, K, b, self.threads)
         K += rows.dtype.type(self.constant)
         steps = np.empty(b, np.int64)
-        core.kernel_steps(K, self.y[block], self.gain[block], self.sums[0, block], step, self.lam, steps)
+        pegasos_passes.kernel_steps(K, self.y[block], self.gain[block], self.sums[0, block], step, self.lam, steps)
         moved = block[steps > 0]
         gain = self.gain[moved]
         timed = np.array([gain, gain * steps[steps > 0]])

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from itertools import combinations, pairwise
+from typing import ClassVar
 
 import numpy as np
 
+from svmreduce.checks import COUNT, SWITCH
 from svmreduce.core.jit import resolve_threads
 from svmreduce.errors import InputError
 from svmreduce.kernels import resolve_gamma
 from svmreduce.memory import check_memory
 from svmreduce.model import FourierMap, FourierModel, KernelModel
+from svmreduce.parameters import Parameters
 from svmreduce.solvers.base import Outcome, SVMClassifier, seed_of
 from svmreduce.solvers.liblinear import Liblinear
 from svmreduce.solvers.libsvm import Libsvm
@@ -19,12 +22,22 @@ from svmreduce.solvers.libsvm import Libsvm
 _BYTES = 8 + 16 + 8
 
 
-class _RandomFeatures(SVMClassifier):
+class _RandomFeatures(Parameters, SVMClassifier):
     """What both share: the features, and handing them to the backend as if they were the data.
 
     ``seconds_`` books the features of the training rows under ``reduce``: they depend on gamma and not on
     C, as a reduction does. Prediction makes the features of new rows on the way, inside its time.
+
+    Parameters
+    ----------
+    gamma : float or {"scale", "auto", "auto-distance"}
+        Of the rbf kernel that the features stand for.
+    E : int
+        Random features.
     """
+
+    E: int = 1000
+    rules: ClassVar = {"E": COUNT}
 
     kernels = ("rbf",)
     accepts_weights = False
@@ -54,26 +67,19 @@ class _RandomFeatures(SVMClassifier):
         return Outcome(model, objective=found.objective, n_iter=found.n_iter, converged=found.converged)
 
 
-class RfeatSVM1(_RandomFeatures):
+class RfeatSVM1(_RandomFeatures, parameters="C gamma E tol cache_mb shrinking threads random_state"):
     """Random Fourier features, then official LIBSVM with a linear kernel (RfeatSVM1).
 
     E random cosines stand for the rbf kernel, so an exact linear SVM on them is an approximate kernel SVM.
 
     Parameters
     ----------
-    C : float, default=1.0
-    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
-        Of the rbf kernel that the features stand for.
-    E : int, default=1000
-        Random features.
-    tol : float, default=1e-3
+    tol : float
         LIBSVM's -e.
-    cache_mb : float, default=100
+    cache_mb : float
         LIBSVM's -m.
-    shrinking : bool, default=True
-    threads : int or None
-        None takes every core this process may use.
-    random_state : int, RandomState or None, default=0
+    shrinking : bool
+        LIBSVM's -h.
 
     References
     ----------
@@ -82,17 +88,9 @@ class RfeatSVM1(_RandomFeatures):
 
     weights_reason = Libsvm.weights_reason
 
-    def __init__(
-        self, C=1.0, gamma="scale", E=1000, tol=1e-3, cache_mb=100, shrinking=True, threads=None, random_state=0
-    ):
-        self.C = C
-        self.gamma = gamma
-        self.E = E
-        self.tol = tol
-        self.cache_mb = cache_mb
-        self.shrinking = shrinking
-        self.threads = threads
-        self.random_state = random_state
+    cache_mb: float = 100
+    shrinking: bool = True
+    rules: ClassVar = {"shrinking": SWITCH}
 
     def _backend(self):
         return Libsvm(
@@ -103,34 +101,22 @@ class RfeatSVM1(_RandomFeatures):
         return pair_weights(model), True
 
 
-class RfeatSVM2(_RandomFeatures):
+class RfeatSVM2(_RandomFeatures, parameters="C gamma E loss tol threads random_state"):
     """Random Fourier features, then official LIBLINEAR (RfeatSVM2); several classes one against the rest.
 
     Parameters
     ----------
-    C : float, default=1.0
-    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
-        Of the rbf kernel that the features stand for.
-    E : int, default=1000
-        Random features.
-    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
-    tol : float, default=0.1
+    loss : {"squared_hinge", "hinge"}
+    tol : float
         LIBLINEAR's -e for its dual solvers.
     threads : int or None
         For the features; LIBLINEAR itself uses one. None takes every core this process may use.
-    random_state : int, RandomState or None, default=0
     """
 
     weights_reason = "official LIBLINEAR has one C for all rows of a class; the solvers 'smo' and 'rsvm' take weights"
 
-    def __init__(self, C=1.0, gamma="scale", E=1000, loss="squared_hinge", tol=0.1, threads=None, random_state=0):
-        self.C = C
-        self.gamma = gamma
-        self.E = E
-        self.loss = loss
-        self.tol = tol
-        self.threads = threads
-        self.random_state = random_state
+    loss: str = "squared_hinge"
+    tol: float = 0.1
 
     def _backend(self):
         return Liblinear(self.C, self.loss, tol=self.tol, random_state=self.random_state)

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from scipy import linalg
 from scipy.special import expit
 
+from svmreduce.checks import POSITIVE
 from svmreduce.core.jit import in_threads
-from svmreduce.errors import InputError
-from svmreduce.registry import nearest_name_error
-from svmreduce.solvers.landmarks import LandmarkClassifier
+from svmreduce.errors import InputError, nearest_name_error
+from svmreduce.solvers._landmarks import LandmarkClassifier
 
 _ARMIJO = 1e-4  # part of the promised decrease that a step must bring
 _CHUNK = 2048  # rows put into the Hessian at a time
 _PARTS = 4  # of the Hessian that are summed up at once
 
 
-class RSVM(LandmarkClassifier):
+class RSVM(
+    LandmarkClassifier,
+    parameters="C kernel gamma coef0 degree share rows loss smoothing tol max_iter threads random_state",
+):
     """Reduced SVM: all rows train, a random few carry the model, by Newton's method.
 
     Minimises ½(||u||² + b²) + C·Σ loss(1 − y·(Σ u_j·k(r_j, x) + b)) over coefficients u of random rows r_j. As
@@ -27,60 +32,24 @@ class RSVM(LandmarkClassifier):
 
     Parameters
     ----------
-    C : float, default=1.0
-    kernel : {"linear", "poly", "rbf", "sigmoid"}, default="rbf"
-    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
-    coef0 : float, default=0.0
-    degree : int, default=3
-    share : float, default=0.01
-        Part of the rows to take as landmarks; but at least 200, or all rows if there are fewer.
-    rows : int or None
-        Landmarks in all; overrides ``share``.
-    loss : {"squared_hinge", "smooth"}, default="squared_hinge"
-    smoothing : float, default=5.0
+    loss : {"squared_hinge", "smooth"}
+        The squared hinge itself, or its smooth form.
+    smoothing : float
         s of the smooth loss; the larger, the closer to the squared hinge.
-    tol : float, default=1e-3
+    tol : float
         Stop when the gradient is at most this part of the first one.
-    max_iter : int, default=100
+    max_iter : int
         Most Newton steps per two-class problem; -1 for no limit.
-    threads : int or None
-        None takes every core this process may use.
-    random_state : int, RandomState or None, default=0
 
     References
     ----------
     Lee, Mangasarian (2001): RSVM: reduced support vector machines; SSVM: a smooth support vector machine.
     """
 
-    def __init__(
-        self,
-        C=1.0,
-        kernel="rbf",
-        gamma="scale",
-        coef0=0.0,
-        degree=3,
-        share=0.01,
-        rows=None,
-        loss="squared_hinge",
-        smoothing=5.0,
-        tol=1e-3,
-        max_iter=100,
-        threads=None,
-        random_state=0,
-    ):
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.share = share
-        self.rows = rows
-        self.loss = loss
-        self.smoothing = smoothing
-        self.tol = tol
-        self.max_iter = max_iter
-        self.threads = threads
-        self.random_state = random_state
+    loss: str = "squared_hinge"
+    smoothing: float = 5.0
+    max_iter: int = 100
+    rules: ClassVar = {"smoothing": POSITIVE}
 
     def _fit_landmarks(self, K, landmarks, y, weights):
         if self.loss not in _LOSSES:

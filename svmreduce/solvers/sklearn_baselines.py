@@ -11,9 +11,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.tree import DecisionTreeRegressor
 
+from svmreduce.checks import COUNT
 from svmreduce.errors import InputError
+from svmreduce.parameters import Parameters
+from svmreduce.solvers._outcome import Outcome
 from svmreduce.solvers.base import BaseSolver, SVMClassifier, SVMRegressor, seed_of
-from svmreduce.solvers.outcome import Outcome
 
 UNLIMITED = 100_000  # passes over the data
 
@@ -61,35 +63,42 @@ class _Baseline(BaseSolver):
     weights_reason = "it counts all rows of a class alike, as scikit-learn has it; the solver 'smo' takes weights"
 
 
-class TreeRegressor(_Baseline, SVMRegressor):
+class TreeRegressor(Parameters, _Baseline, SVMRegressor, parameters="leaf_rows random_state"):
     """Regression tree of scikit-learn; ``n_iter_`` counts its splits.
 
     Parameters
     ----------
-    leaf_rows : int, default=5
+    leaf_rows : int
         Least rows of a leaf.
-    random_state : int, RandomState or None, default=0
     """
 
-    def __init__(self, leaf_rows=5, random_state=0):
-        self.leaf_rows = leaf_rows
-        self.random_state = random_state
+    leaf_rows: int = 5
+    rules: ClassVar = {"leaf_rows": COUNT}
 
     def _solve(self, X, y, weights):
         tree = DecisionTreeRegressor(min_samples_leaf=self.leaf_rows, random_state=seed_of(self.random_state)).fit(X, y)
         return Outcome(ForeignModel(tree), n_iter=tree.tree_.node_count - tree.get_n_leaves())
 
 
-class _Network(_Baseline):
-    """What both tasks share."""
+class _Network(Parameters, _Baseline, parameters="units tol max_iter random_state"):
+    """What both tasks share.
+
+    Parameters
+    ----------
+    units : int
+        Of the hidden layer.
+    tol : float
+        Stops when ten passes have not lowered the loss by more.
+    max_iter : int
+        Most passes; -1 for no limit to speak of.
+    """
 
     _toy_settings = ({"max_iter": 5},)
 
-    def __init__(self, units=20, tol=1e-4, max_iter=1000, random_state=0):
-        self.units = units
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    units: int = 20
+    tol: float = 1e-4
+    max_iter: int = 1000
+    rules: ClassVar = {"units": COUNT}
 
     def _train(self, network, X, y, labels):
         most = UNLIMITED if self.max_iter < 0 else self.max_iter
@@ -104,36 +113,14 @@ class _Network(_Baseline):
 
 
 class NetworkRegressor(_Network, SVMRegressor):
-    """Network with one hidden layer, from scikit-learn; ``n_iter_`` counts passes over the data.
-
-    Parameters
-    ----------
-    units : int, default=20
-        Of the hidden layer.
-    tol : float, default=1e-4
-        Stops when ten passes have not lowered the loss by more.
-    max_iter : int, default=1000
-        Most passes; -1 for no limit to speak of.
-    random_state : int, RandomState or None, default=0
-    """
+    """Network with one hidden layer, from scikit-learn; ``n_iter_`` counts passes over the data."""
 
     def _solve(self, X, y, weights):
         return self._train(MLPRegressor, X, y, None)
 
 
 class NetworkClassifier(_Network, SVMClassifier):
-    """Network with one hidden layer, from scikit-learn; ``n_iter_`` counts passes over the data.
-
-    Parameters
-    ----------
-    units : int, default=20
-        Of the hidden layer.
-    tol : float, default=1e-4
-        Stops when ten passes have not lowered the loss by more.
-    max_iter : int, default=1000
-        Most passes; -1 for no limit to speak of.
-    random_state : int, RandomState or None, default=0
-    """
+    """Network with one hidden layer, from scikit-learn; ``n_iter_`` counts passes over the data."""
 
     def _solve(self, X, y, weights):
         return self._train(MLPClassifier, X, y, self.classes_)

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
+from typing import ClassVar
 
 import numpy as np
 
+from svmreduce.checks import COUNT, FINITE
 from svmreduce.core.jit import resolve_threads
-from svmreduce.core.kernels import FLOAT32_TOL, single_threaded_blas
-from svmreduce.core.svmperf import LinearSpace, search
+from svmreduce.core.kernel_values import FLOAT32_TOL, single_threaded_blas
 from svmreduce.core.svmperf_basis import BasisSpace
+from svmreduce.core.svmperf_search import LinearSpace, search
 from svmreduce.model import KernelModel
+from svmreduce.parameters import Parameters
+from svmreduce.solvers._multiclass import joint_counters, linear_one_versus_rest, stacked
+from svmreduce.solvers._outcome import Outcome
 from svmreduce.solvers.base import SVMClassifier, seed_of
-from svmreduce.solvers.multiclass import joint_counters, linear_one_versus_rest, stacked
-from svmreduce.solvers.outcome import Outcome
 from svmreduce.types import LinearSolution, Matrix
 
 MOST_PLANES = 100_000
 
 
-class SVMperf(SVMClassifier):
+class SVMperf(
+    Parameters,
+    SVMClassifier,
+    parameters="C kernel gamma coef0 degree k bias tol cache_mb max_iter threads random_state",
+):
     """Sparse kernel SVM by 1-slack cutting planes: at most k basis vectors, which need not be rows.
 
     The hinge loss of all rows is one convex function of w, and each w tried gives a plane below it. w lies in the
@@ -34,26 +41,20 @@ class SVMperf(SVMClassifier):
 
     Parameters
     ----------
-    C : float, default=1.0
+    C : float
         LIBSVM's C: the price of one row's slack.
-    kernel : {"linear", "poly", "rbf", "sigmoid"}, default="rbf"
-    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
-    coef0 : float, default=0.0
-    degree : int, default=3
-    k : int, default=1000
+    k : int
         Most basis vectors, of each two-class problem. If there are no more rows, all rows are the basis, and the
         optimum is that of the whole problem.
-    bias : float, default=1.0
+    bias : float
         Value of the constant feature; 0 or below for no intercept.
-    tol : float, default=1e-3
+    tol : float
         How far the mean loss of a row may be above its bound.
-    cache_mb : float, default=1024
+    cache_mb : float
         Memory for rows × k kernel values; with less they are computed again for each plane.
-    max_iter : int, default=-1
+    max_iter : int
         Planes; -1 for 100,000.
-    threads : int or None
-        None takes every core this process may use.
-    random_state : int, RandomState or None, default=0
+    random_state : int, RandomState or None
         Chooses the rows that a new basis vector is sought from.
 
     Attributes
@@ -68,33 +69,9 @@ class SVMperf(SVMClassifier):
 
     _toy_settings = ({"k": 5}, {"k": 5, "tol": 1e-5}, {})  # kernel values in float32, in double; all rows
 
-    def __init__(
-        self,
-        C=1.0,
-        kernel="rbf",
-        gamma="scale",
-        coef0=0.0,
-        degree=3,
-        k=1000,
-        bias=1.0,
-        tol=1e-3,
-        cache_mb=1024,
-        max_iter=-1,
-        threads=None,
-        random_state=0,
-    ):
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.k = k
-        self.bias = bias
-        self.tol = tol
-        self.cache_mb = cache_mb
-        self.max_iter = max_iter
-        self.threads = threads
-        self.random_state = random_state
+    k: int = 1000
+    bias: float = 1.0
+    rules: ClassVar = {"k": COUNT, "bias": FINITE}
 
     def _solve_with(self, kernel, X, y, weights):
         self.threads_ = resolve_threads(self.threads)

@@ -19,8 +19,8 @@ from sklearn.metrics import roc_auc_score
 
 from svmreduce.data import catalog, fetching
 from svmreduce.reducers.bootstrap import BootstrapCleaning
-from svmreduce.reducers.gelling import curve_text
-from svmreduce.reducers.informative import candidates_of, msfe
+from svmreduce.reducers.bootstrap.gelling import curve_text
+from svmreduce.reducers.bootstrap.informative import candidates_of, msfe
 from svmreduce.reducers.random import RandomSample
 from svmreduce.solvers import SOLVERS
 from tests.bench import bootstrap_report

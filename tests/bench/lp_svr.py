@@ -17,8 +17,8 @@ from scipy.spatial import ConvexHull
 from sklearn.exceptions import ConvergenceWarning
 
 from svmreduce import papers
+from svmreduce.core.clouds import Cloud, rank_in_group, squared_distances
 from svmreduce.data import catalog, fetching, synthetic
-from svmreduce.reducers.mahalanobis import Cloud, rank_in_group, squared_distances
 from svmreduce.reports import drawing
 from svmreduce.solvers.decomposition import DecompositionSVC, DecompositionSVR
 from svmreduce.solvers.incremental import Incremental

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmreduce.core import enclosing_ball
-from svmreduce.core.kernels import decision_function
+from svmreduce.core import ball_search
+from svmreduce.core.kernel_values import decision_function
 from svmreduce.core.l2svm import Hessian, weighted_columns
 from svmreduce.kernels import KernelSpec
 
@@ -53,7 +53,7 @@ class PrintedFW:
     def _start(self, X, sign, rows):
         """The ball of a few random rows."""
         ridge = np.full(rows.size, 1.0 / self.C)
-        ball = enclosing_ball.solve(X[rows], sign[rows], ridge, self.kernel_, method="mfw", exact=True, threads=1)
+        ball = ball_search.solve(X[rows], sign[rows], ridge, self.kernel_, method="mfw", exact=True, threads=1)
         inside = ball.alpha > 0
         return rows[inside], ball.alpha[inside], ball.norm
 

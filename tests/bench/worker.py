@@ -77,7 +77,7 @@ def _native_predictions(model, X):
     import numpy as np
     from libsvm import svm
 
-    from svmreduce.solvers.nodes import node_rows
+    from svmreduce.solvers._nodes import node_rows
 
     if not hasattr(model, "native_"):
         with tempfile.TemporaryDirectory() as folder:
@@ -127,7 +127,7 @@ def _objective(model, X, y, gamma) -> float:
     import numpy as np
     from scipy import sparse
 
-    from svmreduce.core.kernels import decision_function
+    from svmreduce.core.kernel_values import decision_function
     from svmreduce.kernels import KernelSpec
 
     beta = model.dual_coef_

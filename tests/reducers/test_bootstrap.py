@@ -11,9 +11,8 @@ from sklearn.svm import SVC
 from svmreduce.errors import InputError
 from svmreduce.kernels import resolve_gamma
 from svmreduce.norms import learn_norm
-from svmreduce.reducers import weak_svms
-from svmreduce.reducers.bootstrap import BootstrapCleaning
-from svmreduce.reducers.informative import mefs, msfe
+from svmreduce.reducers.bootstrap import BootstrapCleaning, weak_svms
+from svmreduce.reducers.bootstrap.informative import mefs, msfe
 from svmreduce.solvers.libsvm import Libsvm
 from svmreduce.solvers.smo import SMO
 

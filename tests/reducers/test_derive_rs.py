@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.optimize import minimize
 
 from svmreduce.aesvm import AESVC
-from svmreduce.core.kernels import kernel_matrix
+from svmreduce.core.kernel_values import kernel_matrix
 from svmreduce.data.formats import load_dataset
 from svmreduce.errors import InputError
 from svmreduce.kernels import KernelSpec

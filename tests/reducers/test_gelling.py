@@ -3,7 +3,7 @@
 import pytest
 
 from svmreduce.errors import InputError
-from svmreduce.reducers.gelling import curve_text, gelling_point
+from svmreduce.reducers.bootstrap.gelling import curve_text, gelling_point
 
 
 def _follow(curve, **options):

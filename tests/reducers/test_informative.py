@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svmreduce.reducers.informative import SELECTIONS, candidates_of, entropy_of_votes, mefs, msfe
+from svmreduce.reducers.bootstrap.informative import SELECTIONS, candidates_of, entropy_of_votes, mefs, msfe
 
 N = 10
 

@@ -6,9 +6,10 @@ from scipy import sparse
 from scipy.spatial.distance import mahalanobis
 from sklearn.covariance import LedoitWolf
 
+from svmreduce.core.clouds import Cloud, rank_in_group, squared_distances
 from svmreduce.errors import InputError
 from svmreduce.kernels import KernelSpec
-from svmreduce.reducers.mahalanobis import Cloud, Mahalanobis, rank_in_group, squared_distances, target_groups
+from svmreduce.reducers.mahalanobis import Mahalanobis, target_groups
 
 
 def classes(rows=300, features=4, seed=0):
@@ -57,7 +58,7 @@ def test_an_affine_change_of_the_inputs_changes_nothing():
 def test_blocks_of_rows_add_up(monkeypatch):
     X, y = classes()
     whole = squared_distances(Cloud(X), y)
-    monkeypatch.setattr("svmreduce.reducers.mahalanobis.BLOCK_VALUES", 50)
+    monkeypatch.setattr("svmreduce.core.clouds.BLOCK_VALUES", 50)
     np.testing.assert_allclose(squared_distances(Cloud(X), y), whole, rtol=1e-9)
 
 

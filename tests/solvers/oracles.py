@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.optimize import minimize
 
-from svmreduce.core.kernels import kernel_matrix
+from svmreduce.core.kernel_values import kernel_matrix
 from svmreduce.kernels import KernelSpec
 
 

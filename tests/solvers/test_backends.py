@@ -9,9 +9,9 @@ from scipy import sparse
 from sklearn.svm import SVC, SVR
 
 from svmreduce.errors import InputError
+from svmreduce.solvers._nodes import node_rows
 from svmreduce.solvers.liblinear import Liblinear, read_log
 from svmreduce.solvers.libsvm import Libsvm, LibsvmSVR, step_limit
-from svmreduce.solvers.nodes import node_rows
 from svmreduce.solvers.smo import SMO
 
 

@@ -5,12 +5,13 @@ import pytest
 from scipy import sparse
 from sklearn.svm import SVC, SVR
 
-from svmreduce.core.kernels import kernel_matrix
+from svmreduce.core import smo_engine
+from svmreduce.core.kernel_values import kernel_matrix
 from svmreduce.core.optimality import kkt_gap
 from svmreduce.data.synthetic import make
 from svmreduce.errors import InputError
+from svmreduce.solvers._first_rows import rows_in_order
 from svmreduce.solvers.decomposition import DecompositionSVC, DecompositionSVR
-from svmreduce.solvers.first_rows import rows_in_order
 from svmreduce.solvers.incremental import MOST_ROWS, Incremental, _Path
 from svmreduce.solvers.smo import SMO
 
@@ -58,9 +59,9 @@ def test_weights_of_a_regression_are_repetitions():
 
 def test_the_first_working_set_reaches_the_engine(monkeypatch):
     given = {}
-    solve = DecompositionSVC._fit_binary.__globals__["smo"].solve
+    solve = smo_engine.solve
     monkeypatch.setattr(
-        "svmreduce.core.smo.solve", lambda *rows, **options: given.update(options) or solve(*rows, **options)
+        "svmreduce.core.smo_engine.solve", lambda *rows, **options: given.update(options) or solve(*rows, **options)
     )
     X, y = cloud()
     fitted = DecompositionSVC(first="mahalanobis", working_set=10).fit(X, y)

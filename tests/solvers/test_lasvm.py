@@ -7,8 +7,8 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from svmreduce.core.kernels import kernel_matrix
-from svmreduce.core.lasvm import OnlineSearch
+from svmreduce.core.kernel_values import kernel_matrix
+from svmreduce.core.lasvm_search import OnlineSearch
 from svmreduce.core.optimality import kkt_gap
 from svmreduce.data.synthetic import make
 from svmreduce.errors import InputError

@@ -7,15 +7,14 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 
-from svmreduce.core.kernels import kernel_matrix
+from svmreduce.core.kernel_values import kernel_matrix
 from svmreduce.data.synthetic import make
 from svmreduce.errors import InputError
 from svmreduce.experiments.config import Config
 from svmreduce.experiments.plan import expand
 from svmreduce.experiments.worker import run_task
-from svmreduce.solvers import tube_search
-from svmreduce.solvers.first_rows import rows_in_order
-from svmreduce.solvers.lp_svr import LPSVC, LPSVR
+from svmreduce.solvers._first_rows import rows_in_order
+from svmreduce.solvers.lp_svr import LPSVC, LPSVR, tube_search
 
 KERNELS = [
     {"gamma": 0.5},

@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.tree import DecisionTreeRegressor
 
-from svmreduce.core.kernels import kernel_matrix
+from svmreduce.core.kernel_values import kernel_matrix
 from svmreduce.data.synthetic import make
 from svmreduce.solvers.lssvm import LSSVM
 from svmreduce.solvers.sklearn_baselines import NetworkClassifier, NetworkRegressor, TreeRegressor

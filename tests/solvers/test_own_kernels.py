@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.svm import SVC
 
 from svmreduce.aesvm import AESVC
-from svmreduce.core.kernels import kernel_matrix
+from svmreduce.core.kernel_values import kernel_matrix
 from svmreduce.errors import InputError
 from svmreduce.kernels import KernelSpec
 from svmreduce.model import load_model

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from svmreduce.core.kernels import kernel_matrix
+from svmreduce.core.kernel_values import kernel_matrix
 from svmreduce.data.formats import load_dataset
 from svmreduce.errors import InputError
 from svmreduce.kernels import KernelSpec

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from svmreduce.core.kernels import kernel_matrix
+from svmreduce.core.kernel_values import kernel_matrix
 from svmreduce.core.optimality import correct_near_margin, kkt_gap
 from svmreduce.data.synthetic import make
 from svmreduce.errors import InputError

@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.optimize import approx_fprime, minimize
 
 from svmreduce import memory
-from svmreduce.core.kernels import kernel_matrix
+from svmreduce.core.kernel_values import kernel_matrix
 from svmreduce.errors import InputError
 from svmreduce.model import load_model
 from svmreduce.solvers.liblinear import Liblinear

@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from svmreduce.core.kernels import kernel_matrix
-from svmreduce.core.svmperf import search
+from svmreduce.core.kernel_values import kernel_matrix
 from svmreduce.core.svmperf_basis import BasisSpace
+from svmreduce.core.svmperf_search import search
 from svmreduce.data.synthetic import make
 from svmreduce.kernels import KernelSpec
 from svmreduce.model import LinearModel

@@ -6,19 +6,22 @@ import sys
 import warnings
 from contextlib import contextmanager
 from time import perf_counter
+from typing import ClassVar
 
 import numpy as np
 from tqdm import tqdm
 
+from svmreduce.checks import FINITE, SHARE, SWITCH, Rule, is_word, whole_number
 from svmreduce.core.jit import resolve_threads
-from svmreduce.core.kernels import single_threaded_blas
-from svmreduce.errors import InputError
+from svmreduce.core.kernel_values import single_threaded_blas
+from svmreduce.errors import InputError, nearest_name_error
 from svmreduce.kernels import parse_kernel
+from svmreduce.parameters import Parameters
 from svmreduce.reducers.base import BaseReducer
-from svmreduce.reducers.gelling import curve_text, gelling_point
-from svmreduce.reducers.informative import SELECTIONS, candidates_of, entropy_of_votes
-from svmreduce.reducers.weak_svms import BLOCK, LEAST_SAMPLE, WeakSVMs
-from svmreduce.registry import build_method, nearest_name_error, parameters_of
+from svmreduce.reducers.bootstrap.gelling import curve_text, gelling_point
+from svmreduce.reducers.bootstrap.informative import SELECTIONS, candidates_of, entropy_of_votes
+from svmreduce.reducers.bootstrap.weak_svms import BLOCK, LEAST_SAMPLE, WeakSVMs
+from svmreduce.registry import build_method, parameters_of
 from svmreduce.solvers import SOLVERS
 from svmreduce.solvers.base import seed_of
 
@@ -27,7 +30,12 @@ GELLING_ROWS = 10_000  # rows that they are judged on
 GELLING_CAP = 0.1
 
 
-class BootstrapCleaning(BaseReducer):
+class BootstrapCleaning(
+    Parameters,
+    BaseReducer,
+    parameters="n_weak proportion select share weak kernel gamma coef0 degree C weak_params gelling_slope gelling_step "
+    "audit threads verbose random_state",
+):
     """Keep the rows that weak SVMs disagree about.
 
     Small bootstrap samples train a bundle of weak SVMs, and each classifies all rows. A row that all of them get
@@ -39,38 +47,33 @@ class BootstrapCleaning(BaseReducer):
 
     Parameters
     ----------
-    n_weak : int, default=10
+    n_weak : int
         Weak SVMs, the paper's N.
-    proportion : float or "auto", default=0.05
+    proportion : float or "auto"
         Size of a bootstrap sample as a part of all rows, the paper's P (at least 10 rows). "auto" raises it until
         the accuracy hardly gains any more, the gelling point, and to 0.1 at most.
-    select : {"msfe", "mefs"}, default="msfe"
+    select : {"msfe", "mefs"}
         The fewest rows that hold ``share`` of the entropy, or the ``share`` of the rows left by cleaning that have
         the most entropy.
-    share : float, default=0.6
+    share : float
         Of the entropy (msfe) or of the rows (mefs).
-    weak : str, default="smo"
+    weak : str
         The solver of the weak SVMs, by name.
-    kernel : str, default="rbf"
+    kernel : str
         Kernel of the weak SVMs; in a mixture such as ``gaussian_mahalanobis:5+rbf:5`` every SVM has one of them.
-    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
-    coef0 : float, default=0.0
-    degree : int, default=3
-    C : float, default=1.0
+    C : float
         Of the weak SVMs.
     weak_params : dict or None
         Other parameters of the weak solver, such as {"tol": 0.01}.
-    gelling_slope : float, default=0.15
+    gelling_slope : float
         What one more unit of proportion must bring in accuracy, the paper's α, for which it gives no number.
-    gelling_step : float, default=0.01
+    gelling_step : float
         The paper's β.
-    audit : bool, default=False
+    audit : bool
         Train the weak solver on all rows, too, and count in ``info["support"]`` how often the support vectors were
         misclassified: what cleaning costs. As long as the training that the reduction is meant to save.
     threads : int or None
         None takes every core this process may use; the result does not depend on it.
-    verbose : bool, default=False
-    random_state : int, RandomState or None, default=0
 
     Attributes
     ----------
@@ -86,43 +89,27 @@ class BootstrapCleaning(BaseReducer):
     gives_weights = False
     keeps_every_class = False
 
-    def __init__(
-        self,
-        n_weak=10,
-        proportion=0.05,
-        select="msfe",
-        share=0.6,
-        weak="smo",
-        kernel="rbf",
-        gamma="scale",
-        coef0=0.0,
-        degree=3,
-        C=1.0,
-        weak_params=None,
-        gelling_slope=0.15,
-        gelling_step=0.01,
-        audit=False,
-        threads=None,
-        verbose=False,
-        random_state=0,
-    ):
-        self.n_weak = n_weak
-        self.proportion = proportion
-        self.select = select
-        self.share = share
-        self.weak = weak
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.C = C
-        self.weak_params = weak_params
-        self.gelling_slope = gelling_slope
-        self.gelling_step = gelling_step
-        self.audit = audit
-        self.threads = threads
-        self.verbose = verbose
-        self.random_state = random_state
+    n_weak: int = 10
+    proportion: float | str = 0.05
+    select: str = "msfe"
+    share: float = 0.6
+    weak: str = "smo"
+    weak_params: dict | None = None
+    gelling_slope: float = 0.15
+    gelling_step: float = 0.01
+    audit: bool = False
+    rules: ClassVar = {
+        "n_weak": whole_number(least=2),
+        "proportion": Rule(SHARE.what + ", or 'auto'", lambda value: is_word(value, "auto") or SHARE.is_right(value)),
+        "share": SHARE,
+        "weak": Rule(
+            "the name of a solver, such as 'smo'", lambda value: value in SOLVERS.names() or ":" in str(value)
+        ),
+        "weak_params": Rule("a dict", lambda value: isinstance(value, dict)),
+        "gelling_slope": FINITE,
+        "gelling_step": Rule("above 0 and at most 0.1", lambda value: SHARE.is_right(value) and value <= 0.1),
+        "audit": SWITCH,
+    }
 
     @classmethod
     def warm_up(cls) -> None:

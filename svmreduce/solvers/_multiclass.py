@@ -9,7 +9,7 @@ from scipy import sparse
 
 from svmreduce.kernels import KernelSpec
 from svmreduce.model import KernelModel, LinearModel
-from svmreduce.solvers.outcome import Outcome
+from svmreduce.solvers._outcome import Outcome
 from svmreduce.types import Matrix
 
 

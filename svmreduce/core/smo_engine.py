@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from svmreduce.core.jit import resolve_threads
-from svmreduce.core.kernels import FLOAT32_TOL, kernel_rows, single_threaded_blas, suitable_rows
+from svmreduce.core.kernel_values import FLOAT32_TOL, kernel_rows, single_threaded_blas, suitable_rows
 from svmreduce.core.pair_steps import optimise_block
 from svmreduce.core.working_set import WorkingSet
 from svmreduce.types import DualSolution

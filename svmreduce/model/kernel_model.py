@@ -8,12 +8,12 @@ from itertools import combinations, pairwise
 import numpy as np
 from scipy import sparse
 
-from svmreduce.core import kernels as core_kernels
+from svmreduce.core import kernel_values
 from svmreduce.data.formats import DENSE_FROM
 from svmreduce.kernels import KernelMixture, KernelSpec
 from svmreduce.model.kernel_lines import kernel_header, kernel_line, read_kernel
-from svmreduce.model.rows import format_rows, parse_rows
 from svmreduce.model.text import check_finite, features_line, header_labels, read_model_text, write_text
+from svmreduce.model.vector_lines import format_rows, parse_rows
 from svmreduce.types import Matrix
 
 CLASSIFIERS = ("c_svc", "nu_svc")
@@ -81,14 +81,14 @@ class KernelModel:
     def _decisions(self, X, threads, dtype) -> np.ndarray:
         X, vectors = _same_width(X, self.vectors)
         if self.labels is None or len(self.labels) == 2:
-            values = core_kernels.decision_function(self.kernel, X, vectors, self.coef.T, threads, dtype)
+            values = kernel_values.decision_function(self.kernel, X, vectors, self.coef.T, threads, dtype)
             return values[:, 0] + self.intercepts[0]
         # One class of vectors at a time: every kernel value is computed once, and a vector is only
         # multiplied into the k-1 pairs it takes part in.
         k = len(self.labels)
         ends = np.concatenate([[0], np.cumsum(self.n_support)])
         shares = [
-            core_kernels.decision_function(self.kernel, X, vectors[a:b], self.coef[:, a:b].T, threads, dtype)
+            kernel_values.decision_function(self.kernel, X, vectors[a:b], self.coef[:, a:b].T, threads, dtype)
             if b > a
             else np.zeros((X.shape[0], k - 1))
             for a, b in pairwise(ends)

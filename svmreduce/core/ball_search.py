@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from svmreduce.core.jit import resolve_threads
-from svmreduce.core.kernels import single_threaded_blas
+from svmreduce.core.kernel_values import single_threaded_blas
 from svmreduce.core.l2svm import Hessian, RowCache, weighted_columns
 from svmreduce.core.pair_steps import BARRED, optimise_block
 from svmreduce.core.simplex import BALL, FRANK_WOLFE, INSIDE, LIMIT, MIN_BALL, MODIFIED, NORM, SCALE, SLACK, ball_steps

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmreduce.solvers.tube_program import LOWER
+from svmreduce.solvers.lp_svr.tube_program import LOWER
 
 SIDES = (1, -1)  # above the tube, below it
 

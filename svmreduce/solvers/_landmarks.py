@@ -3,28 +3,41 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
+from svmreduce.checks import COUNT, SHARE
 from svmreduce.core.jit import resolve_threads
-from svmreduce.core.kernels import kernel_matrix, single_threaded_blas
+from svmreduce.core.kernel_values import kernel_matrix, single_threaded_blas
 from svmreduce.errors import InputError
 from svmreduce.memory import check_memory
-from svmreduce.reducers.random import RandomSample
-from svmreduce.rows import row_keys
+from svmreduce.parameters import Parameters
+from svmreduce.rows import row_keys, sample_of_groups
+from svmreduce.solvers._multiclass import one_versus_one
 from svmreduce.solvers.base import SVMClassifier, seed_of
-from svmreduce.solvers.multiclass import one_versus_one
 from svmreduce.types import DualSolution
 
 _LEAST = 200  # landmarks to take, whatever the share says: fewer save nothing
 
 
-class LandmarkClassifier(SVMClassifier):
+class LandmarkClassifier(Parameters, SVMClassifier):
     """A decision function f(x) = Σ c_j·k(r_j, x) + b over landmark rows r_j, drawn at random from every class.
 
     The kernel values between all rows and the landmarks are computed once; each pair of classes takes its
     own rows and landmarks of them.
+
+    Parameters
+    ----------
+    share : float
+        Part of the rows to take as landmarks; but at least 200, or all rows if there are fewer.
+    rows : int or None
+        Landmarks in all; overrides ``share``.
     """
+
+    share: float = 0.01
+    rows: int | None = None
+    rules: ClassVar = {"share": SHARE, "rows": COUNT}
 
     _toy_rows = 1500  # enough for prediction in float32
     _bytes_per_value = 16  # of memory, for every row and landmark
@@ -72,8 +85,9 @@ class LandmarkClassifier(SVMClassifier):
         """Rows of every class in proportion, sorted; equal rows of a class only once."""
         n = X.shape[0]
         rows = max(_LEAST, round(self.share * n)) if self.rows is None else self.rows
-        sample = RandomSample(rows=min(rows, n), random_state=seed_of(self.random_state)).fit_reduce(X, y)
+        random = np.random.RandomState(seed_of(self.random_state))
+        sample = np.sort(np.concatenate(sample_of_groups(y, min(rows, n) / n, random)))
         first = {}
-        for place, kind in enumerate(zip(sample.y.tolist(), row_keys(sample.X), strict=True)):
+        for place, kind in enumerate(zip(y[sample].tolist(), row_keys(X[sample]), strict=True)):
             first.setdefault(kind, place)
-        return sample.indices[list(first.values())]
+        return sample[list(first.values())]

@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from svmreduce.core import kernels
-from svmreduce.core.enclosing_ball import RULES, epsilons, solve
+from svmreduce.core import kernel_values
+from svmreduce.core.ball_search import RULES, epsilons, solve
 from svmreduce.core.l2svm import Hessian, RowCache
 from svmreduce.data.synthetic import make
 from svmreduce.errors import InputError
@@ -141,7 +141,7 @@ def test_a_core_set_that_outgrows_the_memory_ends_the_search():
 @pytest.mark.parametrize("method", CENTRED)
 def test_rounding_errors_are_found_and_cured(method, monkeypatch):
     """A large constant column leaves distances alone, but float32 products of sparse rows lose them in the norms."""
-    monkeypatch.setattr(kernels, "FLOAT32_ROUNDING", np.inf)  # or double would be chosen from the start
+    monkeypatch.setattr(kernel_values, "FLOAT32_ROUNDING", np.inf)  # or double would be chosen from the start
     X, y, ridge = board(1200)
     far = sparse.csr_matrix(np.hstack([X, np.full((1200, 1), 60.0)]))
     found = solve(far, y, ridge, RBF, method=method, exact=True, tol=1e-5)

@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from sklearn.utils import check_random_state
 
-from svmreduce.reducers.mahalanobis import Cloud, rank_in_group, squared_distances
+from svmreduce.checks import COUNT, one_of
+from svmreduce.core.clouds import Cloud, rank_in_group, squared_distances
+from svmreduce.parameters import Parameters
+
+
+class FirstRows(Parameters):
+    """The parameters of a solver that starts from chosen rows.
+
+    Parameters
+    ----------
+    first : {"mahalanobis", "kernel_mahalanobis", "random"}
+        How the first working set is chosen: the rows of each class that are furthest from its centre, in the input
+        space or in that of the kernel, or any. Regression ranks by the joint cloud of inputs and target.
+    working_set : int
+        Rows of the first working set; at most as many come in at a time, or as many as are there.
+    """
+
+    first: str = "mahalanobis"
+    working_set: int = 200
+    rules: ClassVar = {"first": one_of("random", "mahalanobis", "kernel_mahalanobis"), "working_set": COUNT}
 
 
 def rows_in_order(first: str, X, groups, kernel, *, target=None, seed=0, threads=None) -> np.ndarray:

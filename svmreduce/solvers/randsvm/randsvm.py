@@ -5,24 +5,31 @@ from __future__ import annotations
 import math
 import sys
 import warnings
+from typing import ClassVar
 
 import numpy as np
 
+from svmreduce.checks import COUNT, NOT_NEGATIVE, POSITIVE, PROBABILITY, SWITCH
 from svmreduce.core.jit import resolve_threads
-from svmreduce.core.kernels import FLOAT32_TOL, single_threaded_blas, suitable_rows
-from svmreduce.errors import InputError
-from svmreduce.registry import nearest_name_error
+from svmreduce.core.kernel_values import FLOAT32_TOL, single_threaded_blas, suitable_rows
+from svmreduce.errors import InputError, nearest_name_error
+from svmreduce.parameters import Parameters
+from svmreduce.solvers._multiclass import linear_one_versus_rest, one_versus_one
 from svmreduce.solvers.base import SVMClassifier, seed_of
 from svmreduce.solvers.liblinear import Liblinear
 from svmreduce.solvers.libsvm import Libsvm
-from svmreduce.solvers.multiclass import linear_one_versus_rest, one_versus_one
-from svmreduce.solvers.randsvm_rounds import INNER, OUT_OF_ROUNDS, SAMPLE_FULL, Rounds
+from svmreduce.solvers.randsvm.rounds import INNER, OUT_OF_ROUNDS, SAMPLE_FULL, Rounds
 from svmreduce.solvers.smo import SMO
 
 BACKENDS = ("smo", "libsvm", "liblinear")
 
 
-class RandSVM(SVMClassifier):
+class RandSVM(
+    Parameters,
+    SVMClassifier,
+    parameters="C kernel gamma coef0 degree k epsilon delta separable c backend tol cache_mb max_rounds threads "
+    "random_state verbose",
+):
     """C-SVC on c·k rows at a time: the support vectors so far, and random rows that violate the margin.
 
     A first random sample is solved; rows outside it with y·f(x) < 1 are violators. A random choice of them
@@ -36,35 +43,27 @@ class RandSVM(SVMClassifier):
 
     Parameters
     ----------
-    C : float, default=1.0
-    kernel : {"linear", "poly", "rbf", "sigmoid"}, default="rbf"
-    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
-    coef0 : float, default=0.0
-    degree : int, default=3
     k : int or None
         Stop at this many support vectors; None takes it from ``epsilon``, ``delta`` and ``separable``.
-    epsilon : float, default=0.2
+    epsilon : float
         Distortion of lengths that the bound allows; 0 sets no limit.
-    delta : float, default=0.9
+    delta : float
         Probability with which the bound may fail.
-    separable : bool, default=False
+    separable : bool
         Whether the classes can be separated in feature space.
-    c : float, default=2.0
+    c : float
         A sample has c·k rows. (The paper does not print its value.)
-    backend : {"smo", "libsvm", "liblinear"}, default="smo"
+    backend : {"smo", "libsvm", "liblinear"}
         What solves a sample. ``liblinear`` is for the linear kernel: hinge loss, the intercept is penalised,
         and several classes are told apart one against the rest.
-    tol : float, default=1e-3
+    tol : float
         Largest violation of the optimality conditions on all rows, if it ends without violators.
-    cache_mb : float, default=1024
+    cache_mb : float
         Memory for the backend's kernel values.
-    max_rounds : int, default=100
+    max_rounds : int
         Of each two-class problem.
-    threads : int or None
-        None takes every core this process may use.
-    random_state : int, RandomState or None, default=0
-    verbose : bool, default=False
-        Tell every round on standard error.
+    verbose : bool
+        Report every round on standard error.
 
     Attributes
     ----------
@@ -88,43 +87,21 @@ class RandSVM(SVMClassifier):
     _toy_rows = SMO._toy_rows
     _toy_settings = ({}, {"k": 50}, {"tol": 1e-5})  # solved at once, in rounds, and in double
 
-    def __init__(
-        self,
-        C=1.0,
-        kernel="rbf",
-        gamma="scale",
-        coef0=0.0,
-        degree=3,
-        k=None,
-        epsilon=0.2,
-        delta=0.9,
-        separable=False,
-        c=2.0,
-        backend="smo",
-        tol=1e-3,
-        cache_mb=1024,
-        max_rounds=100,
-        threads=None,
-        random_state=0,
-        verbose=False,
-    ):
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.k = k
-        self.epsilon = epsilon
-        self.delta = delta
-        self.separable = separable
-        self.c = c
-        self.backend = backend
-        self.tol = tol
-        self.cache_mb = cache_mb
-        self.max_rounds = max_rounds
-        self.threads = threads
-        self.random_state = random_state
-        self.verbose = verbose
+    k: int | None = None
+    epsilon: float = 0.2
+    delta: float = 0.9
+    separable: bool = False
+    c: float = 2.0
+    backend: str = "smo"
+    max_rounds: int = 100
+    rules: ClassVar = {
+        "k": COUNT,
+        "epsilon": NOT_NEGATIVE,
+        "delta": PROBABILITY,
+        "separable": SWITCH,
+        "c": POSITIVE,
+        "max_rounds": COUNT,
+    }
 
     def _solve(self, X, y, weights):
         kernel = self._kernel_spec(X)

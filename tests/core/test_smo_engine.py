@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.svm import SVC
 
-from svmreduce.core import smo
-from svmreduce.core.kernels import KernelRows, kernel_matrix
+from svmreduce.core import smo_engine
+from svmreduce.core.kernel_values import KernelRows, kernel_matrix
 from svmreduce.core.working_set import WorkingSet
 from svmreduce.errors import InputError
 from svmreduce.kernels import KernelSpec
@@ -26,7 +26,9 @@ def _problem(seed, sparse_rows=False):
 
 
 def _solve(X, y, box, kernel, **options):
-    return smo.solve(X, y, np.where(y > 0, 0, -box), np.where(y > 0, box, 0.0), kernel, **{"tol": 1e-6, **options})
+    return smo_engine.solve(
+        X, y, np.where(y > 0, 0, -box), np.where(y > 0, box, 0.0), kernel, **{"tol": 1e-6, **options}
+    )
 
 
 def _kernel(index, d):

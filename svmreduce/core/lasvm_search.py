@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmreduce.core import online
+from svmreduce.core import lasvm_steps
 from svmreduce.core.jit import resolve_threads
-from svmreduce.core.kernels import FLOAT32_TOL, single_threaded_blas, suitable_rows
-from svmreduce.core.online import INSERTED, NOTHING, SIZE, STAGE, STEPS, TURN
+from svmreduce.core.kernel_values import FLOAT32_TOL, single_threaded_blas, suitable_rows
+from svmreduce.core.lasvm_steps import INSERTED, NOTHING, SIZE, STAGE, STEPS, TURN
 
-SELECTIONS = {"random": online.RANDOM, "gradient": online.GRADIENT, "active": online.ACTIVE}
+SELECTIONS = {"random": lasvm_steps.RANDOM, "gradient": lasvm_steps.GRADIENT, "active": lasvm_steps.ACTIVE}
 SEEDS = 5  # rows of each class to begin with
 CHUNK = 256  # candidates whose kernel values are computed together
 TURNS_OF_CHOICE = 8  # turns of a chunk if each chooses among many candidates
@@ -47,7 +47,7 @@ class OnlineSearch:
         self.rows = suitable_rows(kernel, X, single=tol >= FLOAT32_TOL)
         self.most_values = int(cache_mb * 2**20 / self.rows.dtype.itemsize)
         self.kernel_evals = 0
-        self.counters, self.extremes = np.zeros(online.COUNTERS, np.int64), np.zeros(2)
+        self.counters, self.extremes = np.zeros(lasvm_steps.COUNTERS, np.int64), np.zeros(2)
         self.members = np.empty(0, np.int64)
         self.inside = np.zeros(self.n, bool)
         self.stride = 0
@@ -124,10 +124,10 @@ class OnlineSearch:
         self.kernel_evals += chunk_K.size
         origin = np.empty(count, np.int64)
         chunk = (chunk_K, self.target[candidates], self.lower[candidates], self.upper[candidates], origin)
-        self.counters[TURN], self.counters[STAGE] = 0, online.CHOOSE
+        self.counters[TURN], self.counters[STAGE] = 0, lasvm_steps.CHOOSE
 
         def go():
-            wanted = online.turns(self._store(), self.stride, self.state, chunk, per_turn, SELECTIONS[selection],
+            wanted = lasvm_steps.turns(self._store(), self.stride, self.state, chunk, per_turn, SELECTIONS[selection],
                                   self.tol, self.counters, self.extremes)  # fmt: skip
             self.members[old : self.size] = candidates[origin[: self.size - old]]
             return wanted
@@ -139,7 +139,7 @@ class OnlineSearch:
     def _repair(self, steps, tol):
         last = self.counters[STEPS] + steps
         self._with_rows_on_demand(
-            lambda: online.reprocess_until(
+            lambda: lasvm_steps.reprocess_until(
                 self._store(), self.stride, self.state, tol, last, self.counters, self.extremes
             )
         )
@@ -147,7 +147,7 @@ class OnlineSearch:
     def _with_rows_on_demand(self, go):
         """Call ``go`` until it wants no more rows; compute those it wants."""
         while (position := go()) != NOTHING:
-            slot = online.take_slot(self._store(), position, self.counters)
+            slot = lasvm_steps.take_slot(self._store(), position, self.counters)
             members = self.members[: self.size]
             out = self.K[slot * self.stride : slot * self.stride + self.size]
             self.rows.block(members[position : position + 1], self.rows, members, out, self.size, self.threads)
@@ -181,7 +181,7 @@ class OnlineSearch:
         self.rows.block(members[:kept], self.rows, members, self.K, self.stride, self.threads)
         self.kernel_evals += (kept + size * bool(beta.any())) * size
         self.slot_of[:kept] = self.owner[:kept] = self.used[:kept] = np.arange(kept)
-        online.refresh_extremes(self.state, self.counters, self.extremes)
+        lasvm_steps.refresh_extremes(self.state, self.counters, self.extremes)
 
     def _make_room(self, wanted):
         """Space for so many members: longer rows, and as many slots as then fit into the memory given."""
@@ -195,7 +195,7 @@ class OnlineSearch:
             room = max(slots * stride, min(self.most_values, (self.n + CHUNK) ** 2))
             K, self.K = self.K, np.empty(room, self.rows.dtype)
             self.K[: kept * self.stride] = K[: kept * self.stride]
-        online.lengthen_rows(self.K, kept, self.size, self.stride, stride)
+        lasvm_steps.lengthen_rows(self.K, kept, self.size, self.stride, stride)
         lost = self.owner[kept:]
         self.slot_of[lost[lost >= 0]] = -1
         self.owner, self.used = _resized(self.owner, slots, -1), _resized(self.used, slots, -1)
@@ -218,12 +218,12 @@ class OnlineSearch:
         place[keep] = np.arange(keep.size)
         freed = place[self.owner] < 0  # the last place stands for owner -1: slots that nobody has
         self.owner[freed], self.used[freed] = -1, -1
-        online.squeeze_columns(self.K, self.stride, self.owner, keep)
+        lasvm_steps.squeeze_columns(self.K, self.stride, self.owner, keep)
         self.owner = place[self.owner]
         for array in (self.members, self.slot_of, *self.state):
             array[: keep.size] = array[keep]
         self.counters[SIZE] = keep.size
-        online.refresh_extremes(self.state, self.counters, self.extremes)
+        lasvm_steps.refresh_extremes(self.state, self.counters, self.extremes)
 
 
 def _resized(array, size, filler):

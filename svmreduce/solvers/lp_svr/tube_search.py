@@ -23,10 +23,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from svmreduce.core.jit import resolve_threads
-from svmreduce.core.kernels import KernelRows, single_threaded_blas
+from svmreduce.core.kernel_values import KernelRows, single_threaded_blas
 from svmreduce.errors import InputError
-from svmreduce.solvers.tube_edges import SIDES, Edges, contest
-from svmreduce.solvers.tube_program import BASIC, LOWER, UPPER, Basis, solve_program
+from svmreduce.solvers.lp_svr.tube_edges import SIDES, Edges, contest
+from svmreduce.solvers.lp_svr.tube_program import BASIC, LOWER, UPPER, Basis, solve_program
 from svmreduce.types import DualSolution
 
 GROWTH = 8  # from one sample to the next

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
 
-from svmreduce.core.kernels import KernelRows, decision_function, kernel_matrix, kernel_rows
+from svmreduce.core.kernel_values import KernelRows, decision_function, kernel_matrix, kernel_rows
 from svmreduce.kernels import KernelMixture, KernelSpec
 from svmreduce.norms import learn_norm
 

@@ -2,51 +2,46 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
+from svmreduce.checks import COUNT, NOT_NEGATIVE
 from svmreduce.core.jit import resolve_threads
 from svmreduce.model import KernelModel
-from svmreduce.solvers import tube_search
+from svmreduce.solvers._first_rows import FirstRows, rows_in_order
+from svmreduce.solvers._multiclass import one_versus_rest, support_of
+from svmreduce.solvers._outcome import Outcome
 from svmreduce.solvers.base import BaseSolver, SVMClassifier, SVMRegressor, seed_of
-from svmreduce.solvers.first_rows import rows_in_order
-from svmreduce.solvers.multiclass import one_versus_rest, support_of
-from svmreduce.solvers.outcome import Outcome
+from svmreduce.solvers.lp_svr import tube_search
 
 KINDS = "saturated", "exact", "sparse"  # of support vectors
 
 
-class _LinearProgramme(BaseSolver):
-    """What regression and classification share: where to start, and the search."""
+class _LinearProgramme(
+    FirstRows,
+    BaseSolver,
+    parameters="C epsilon kernel gamma coef0 degree tol first working_set candidates max_iter threads random_state",
+):
+    """What regression and classification share: where to start, and the search.
 
-    def __init__(
-        self,
-        C=1.0,
-        epsilon=0.1,
-        kernel="rbf",
-        gamma="scale",
-        coef0=0.0,
-        degree=3,
-        tol=1e-3,
-        first="mahalanobis",
-        working_set=200,
-        candidates=20_000,
-        max_iter=-1,
-        threads=None,
-        random_state=0,
-    ):
-        self.C = C
-        self.epsilon = epsilon
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.tol = tol
-        self.first = first
-        self.working_set = working_set
-        self.candidates = candidates
-        self.max_iter = max_iter
-        self.threads = threads
-        self.random_state = random_state
+    Parameters
+    ----------
+    C : float
+        Half the price of a unit outside the tube, as the paper prints it.
+    tol : float
+        Largest violation of the optimality conditions, in units of the target.
+    working_set : int
+        Rows of the first working set; as many come in at a time, or a quarter of those that are there.
+    candidates : int
+        Rows that may carry a coefficient: a random sample where there are more rows. Errors count on all rows.
+    max_iter : int
+        Most linear programs per problem; -1 leaves the limit to the solver.
+    """
+
+    epsilon: float = 0.1
+    candidates: int = 20_000
+    rules: ClassVar = {"epsilon": NOT_NEGATIVE, "candidates": COUNT}
 
     def _search(self, X, groups, kernel, target=None):
         """A function (X, y, weights, kernel) -> solution; all problems of a fit start from the same rows."""
@@ -88,27 +83,8 @@ class LPSVR(_LinearProgramme, SVMRegressor):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Half the price of a unit outside the tube, as the paper prints it.
-    epsilon : float, default=0.1
+    epsilon : float
         Errors up to here cost nothing.
-    kernel : {"linear", "poly", "rbf", "sigmoid"}, default="rbf"
-    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
-    coef0 : float, default=0.0
-    degree : int, default=3
-    tol : float, default=1e-3
-        Largest violation of the optimality conditions, in units of the target.
-    first : {"mahalanobis", "kernel_mahalanobis", "random"}, default="mahalanobis"
-        How the first working set is chosen: the rows that are furthest from the centre of the joint cloud of inputs
-        and target, in the input space or in that of the kernel, or any.
-    working_set : int, default=200
-        Rows of the first working set; as many come in at a time, or a quarter of those that are there.
-    candidates : int, default=20000
-        Rows that may carry a coefficient: a random sample where there are more rows. Errors count on all rows.
-    max_iter : int, default=-1
-        Most linear programs per problem; -1 leaves the limit to the solver.
-    threads : int or None
-    random_state : int, RandomState or None, default=0
     """
 
     def _solve(self, X, y, weights):
@@ -129,40 +105,11 @@ class LPSVC(_LinearProgramme, SVMClassifier):
 
     Parameters
     ----------
-    C : float, default=1.0
-    epsilon : float, default=0.5
+    epsilon : float
         A row is right when its value is within this of its target −1 or +1.
-    kernel : {"linear", "poly", "rbf", "sigmoid"}, default="rbf"
-    gamma : float or {"scale", "auto", "auto-distance"}, default="scale"
-    coef0 : float, default=0.0
-    degree : int, default=3
-    tol : float, default=1e-3
-    first : {"mahalanobis", "kernel_mahalanobis", "random"}, default="mahalanobis"
-    working_set : int, default=200
-    candidates : int, default=20000
-    max_iter : int, default=-1
-    threads : int or None
-    random_state : int, RandomState or None, default=0
     """
 
-    def __init__(
-        self,
-        C=1.0,
-        epsilon=0.5,
-        kernel="rbf",
-        gamma="scale",
-        coef0=0.0,
-        degree=3,
-        tol=1e-3,
-        first="mahalanobis",
-        working_set=200,
-        candidates=20_000,
-        max_iter=-1,
-        threads=None,
-        random_state=0,
-    ):
-        super().__init__(C, epsilon, kernel, gamma, coef0, degree, tol, first, working_set, candidates, max_iter,
-                         threads, random_state)  # fmt: skip
+    epsilon: float = 0.5
 
     def _solve(self, X, y, weights):
         kernel = self._kernel_spec(X)

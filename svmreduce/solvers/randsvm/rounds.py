@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from svmreduce.core.kernels import decision_function
+from svmreduce.core.kernel_values import decision_function
 from svmreduce.core.optimality import correct_near_margin, kkt_gap
 from svmreduce.model import LinearModel
 from svmreduce.types import DualSolution, LinearSolution

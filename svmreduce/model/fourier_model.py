@@ -22,10 +22,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from svmreduce.core.fourier import cosines
+from svmreduce.core.cosines import cosines
 from svmreduce.core.jit import in_threads, resolve_threads
-from svmreduce.core.kernels import single_threaded_blas
-from svmreduce.model.kernel import votes
+from svmreduce.core.kernel_values import single_threaded_blas
+from svmreduce.model.kernel_model import votes
 from svmreduce.model.text import check_finite, header_labels, read_model_text, write_text
 
 _HEADER = {"feature_type", "nr_class", "label", "nr_feature", "nr_random", "decision", "intercept"}
