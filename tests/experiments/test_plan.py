@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from svmreduce.experiments import plan as plan_module
 from svmreduce.experiments.config import Config
-from svmreduce.experiments.plan import expand, methods_of
+from svmreduce.experiments.planning import expand, methods_of
 
 BOARD = {"generator": "checkerboard", "rows": 50, "test_rows": 20}
 

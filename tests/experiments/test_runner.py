@@ -14,7 +14,7 @@ import yaml
 from svmreduce.experiments import runner, store
 from svmreduce.experiments.config import load
 from svmreduce.experiments.engines import open_engine
-from svmreduce.experiments.plan import expand
+from svmreduce.experiments.planning import expand
 
 BOARD = {"generator": "checkerboard", "rows": 120, "test_rows": 100, "as": "board"}
 

@@ -5,12 +5,12 @@ import json
 from xml.etree import ElementTree
 
 import pytest
+from svmreduce.reports.compare import compare
+from svmreduce.reports.verdict import comparison_tables, junit
 
 from svmreduce.errors import InputError
 from svmreduce.experiments.tolerances import DEFAULTS, METRICS, Tolerance, from_config, from_flags
-from svmreduce.reports.compare import compare
 from svmreduce.reports.render import markdown, terminal
-from svmreduce.reports.verdict import comparison_tables, junit
 from tests.reports.made_up import as_run, failed, record, run
 
 

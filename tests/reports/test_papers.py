@@ -1,8 +1,6 @@
 """Printed beside measured: every verdict can be reached, every printed row is shown, records are found by name."""
 
 import pytest
-
-from svmreduce.papers.layouts import ECS, MAX_ACCURACY, REDUCTION_SECONDS, Tolerance
 from svmreduce.reports.judging import (
     CONTRADICTED,
     NOT_COMPARABLE,
@@ -15,6 +13,8 @@ from svmreduce.reports.judging import (
     number,
 )
 from svmreduce.reports.papers import beside, wide_table
+
+from svmreduce.papers.layouts import ECS, MAX_ACCURACY, REDUCTION_SECONDS, Tolerance
 from tests.reports.made_up import as_run, failed, record
 
 

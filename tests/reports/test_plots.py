@@ -11,12 +11,12 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
-
-from svmreduce.cli.main import cli
-from svmreduce.reports import drawing, series, sweeps
 from svmreduce.reports.papers import beside
 from svmreduce.reports.plots import drawings, write
 from svmreduce.reports.series import CONTROL, Spot
+
+from svmreduce.cli.main import cli
+from svmreduce.reports import drawing, series, sweeps
 from tests.reports.made_up import as_run, failed, record, run
 from tests.reports.made_up import write as write_run
 

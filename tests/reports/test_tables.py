@@ -5,9 +5,10 @@ import io
 import re
 
 import pytest
+from svmreduce.reports.cells import natural_key
+from svmreduce.reports.tables import environment_table, failures_table, fits_table, report_tables, summary_table
 
 from svmreduce.experiments.metrics import METRICS, summarise
-from svmreduce.reports.cells import natural_key
 from svmreduce.reports.render import (
     Column,
     Table,
@@ -19,7 +20,6 @@ from svmreduce.reports.render import (
     significant,
     terminal,
 )
-from svmreduce.reports.tables import environment_table, failures_table, fits_table, report_tables, summary_table
 from tests.reports.made_up import as_run, failed, record, run
 
 

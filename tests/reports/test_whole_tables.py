@@ -6,12 +6,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-
-from svmreduce import papers as printed_papers
-from svmreduce.cli.main import cli
-from svmreduce.data.cards import all_cards
-from svmreduce.errors import InputError
-from svmreduce.papers.layouts import KEPT, LAYOUTS, MAX_ACCURACY, RMSE
 from svmreduce.reports.judging import (
     CONTRADICTED,
     NOT_COMPARABLE,
@@ -22,6 +16,12 @@ from svmreduce.reports.judging import (
     SAME_DIRECTION,
 )
 from svmreduce.reports.papers import beside, long_table, named_by, wide_table
+
+from svmreduce import papers as printed_papers
+from svmreduce.cli.main import cli
+from svmreduce.data.cards import all_cards
+from svmreduce.errors import InputError
+from svmreduce.papers.layouts import KEPT, LAYOUTS, MAX_ACCURACY, RMSE
 from svmreduce.reports.render import latex, markdown, terminal
 from tests.reports.made_up import as_run, record, write
 from tests.reports.test_papers import GRID, row_of, solvers

@@ -1,4 +1,4 @@
-"""What the figures show, as plain numbers: every method at its grid points, and who is beaten by nobody."""
+"""Every method at its grid points, as plain numbers, and the points that none beats."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from svmreduce.experiments.cells import Cell, Method, Point, collect
+from svmreduce.experiments.method_results import GridCell, MethodResults, Point
 from svmreduce.experiments.metrics import best_point
-from svmreduce.experiments.store import Records
-from svmreduce.reports.cells import natural_key
-
-CONTROL = " (random control)"
+from svmreduce.experiments.ordering import natural_key
+from svmreduce.experiments.records import controlled_label
 
 
 @dataclass(frozen=True)
@@ -52,10 +50,10 @@ class Panel:
         return [spot for spots in self.spots.values() for spot in spots if spot.is_best]
 
 
-def panels(records: Records) -> list[Panel]:
+def make_panels(datasets: dict[str, dict[str, MethodResults]]) -> list[Panel]:
     """One panel per data set with at least one result."""
     made = []
-    for dataset, methods in collect(records.records).items():
+    for dataset, methods in datasets.items():
         baseline = next((method.baseline for method in methods.values()), None)
         spots = {label: _spots(methods[label]) for label in in_order(methods, baseline)}
         spots = {label: found for label, found in spots.items() if found}
@@ -66,10 +64,12 @@ def panels(records: Records) -> list[Panel]:
 
 def in_order(labels: Iterable[str], baseline: str | None) -> list[str]:
     """The baseline first, the others by name, a control right after what it controls."""
-    return sorted(
-        labels,
-        key=lambda label: (label != baseline, natural_key(label.removesuffix(CONTROL)), label.endswith(CONTROL)),
-    )
+
+    def place(label: str) -> tuple:
+        method = controlled_label(label)
+        return label != baseline, natural_key(label if method is None else method), method is not None
+
+    return sorted(labels, key=place)
 
 
 def front(spots: Iterable[Spot]) -> list[Spot]:
@@ -82,9 +82,9 @@ def front(spots: Iterable[Spot]) -> list[Spot]:
     return found
 
 
-def _spots(method: Method) -> list[Spot]:
+def _spots(method: MethodResults) -> list[Spot]:
     fact = "mse" if method.task == "regression" else "accuracy"
-    at: dict[Point, list[Cell]] = {}
+    at: dict[Point, list[GridCell]] = {}
     for place, cell in method.done.items():
         if getattr(cell, fact) is not None and cell.solve is not None:
             at.setdefault(place.point, []).append(cell)
@@ -92,7 +92,7 @@ def _spots(method: Method) -> list[Spot]:
     return [_spot(method.label, point, cells, fact, point == best) for point, cells in at.items()]
 
 
-def _spot(label: str, point: Point, cells: list[Cell], fact: str, is_best: bool) -> Spot:
+def _spot(label: str, point: Point, cells: list[GridCell], fact: str, is_best: bool) -> Spot:
     errors = [cell.mse if fact == "mse" else 1 - cell.accuracy for cell in cells]
     reduce = [(cell.reduction.seconds or 0.0 if cell.reduction else 0.0) + (cell.reduce or 0.0) for cell in cells]
     vectors = [cell.vectors for cell in cells if cell.vectors is not None]

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from svmreduce.experiments.recorded_run import Run
 from svmreduce.experiments.stats import friedman, wilcoxon
-from svmreduce.experiments.store import Records
 from svmreduce.papers import PrintedTable
 from svmreduce.papers.layouts import LAYOUTS
-from svmreduce.reports.measured import NOTHING, Found, Measured
+from svmreduce.reports.reproduction.measured import NOT_FOUND, Measured, MeasuredRow
 
 ALGORITHMS = ("FW", "MFW", "CVM")
 _MEASURES = {"time": ("table3", "seconds_mean", "seconds"), "accuracy": ("table2", "accuracy_mean_percent", "accuracy")}
@@ -23,20 +23,20 @@ _ALTERNATIVES = {("time", "FW vs MFW"): "two-sided"}
 class RankTests:
     """Scores of the three algorithms on the data sets that have all three."""
 
-    def __init__(self, records: Records, printed: PrintedTable):
+    def __init__(self, run: Run, printed: PrintedTable):
         tables = {name: printed.other(name) for name in ("table2", "table3")}
-        measured = Measured(records, tables["table2"], LAYOUTS[printed.paper]["table2"])
+        measured = Measured(run, tables["table2"], LAYOUTS[printed.paper]["table2"])
         self.names = list(dict.fromkeys(row["dataset"] for row in tables["table2"].rows))
         found = {
             name: [measured.found({"dataset": name, "algorithm": algorithm}) for algorithm in ALGORITHMS]
             for name in self.names
         }
-        self.complete = [name for name, runs in found.items() if all(run.values for run in runs)]
+        self.complete = [name for name, rows in found.items() if all(row.values for row in rows)]
         self.caveats = tuple(
-            dict.fromkeys(text for name in self.complete for run in found[name] for text in run.caveats)
+            dict.fromkeys(text for name in self.complete for row in found[name] for text in row.caveats)
         )
         self._scores = {
-            kind: np.array([[run.values[fact] for run in found[name]] for name in self.complete], dtype=float)
+            kind: np.array([[row.values[fact] for row in found[name]] for name in self.complete], dtype=float)
             for kind, (_, _, fact) in _MEASURES.items()
         }
         self._printed = {
@@ -44,9 +44,9 @@ class RankTests:
             for kind, (table, value, _) in _MEASURES.items()
         }
 
-    def found(self, row: dict) -> Found:
+    def found(self, row: dict) -> MeasuredRow:
         if len(self.complete) < 2:
-            return NOTHING
+            return NOT_FOUND
         scores, printed = self._scores[row["measure"]], self._printed[row["measure"]]
         test = self._friedman if row["test"] == "friedman_F" else self._signed_ranks
         statistic, p_value, side = test(scores, row)
@@ -55,7 +55,7 @@ class RankTests:
         if len(self.complete) < len(self.names):
             caveats.insert(0, f"{len(self.complete)} of {len(self.names)} data sets")
         values = {"statistic": statistic, "p_value": p_value}
-        return Found("", "", values, caveats=tuple(caveats), sides={"statistic": (printed_side, side)})
+        return MeasuredRow("", "", values, caveats=tuple(caveats), sides={"statistic": (printed_side, side)})
 
     @staticmethod
     def _signed_ranks(scores: np.ndarray, row: dict) -> tuple[float, float, int]:

@@ -10,16 +10,17 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 
-from svmreduce.experiments.store import Records
-from svmreduce.experiments.tolerances import DEFAULTS, METRICS, TIME_RATIO, Metric, Tolerance
-from svmreduce.reports.cells import cell_text, identity, natural_key
+from svmreduce.experiments.ordering import natural_key
+from svmreduce.experiments.recorded_run import Run
+from svmreduce.experiments.records import NOT_CONVERGED, OK, Record
+from svmreduce.experiments.tolerances import DEFAULTS, GATE_METRICS, TIME_RATIO, GateMetric, GateTolerance
 
 REGRESSION, MISSING, IMPROVED, CHANGED = "regression", "missing", "improved", "changed"
 EXIT_REGRESSION = 1
 EXIT_NOT_COMPARABLE = 4
 SHORTEST_SUM = 0.5  # seconds; a ratio of shorter times is noise and is not judged
-_RANK = {"ok": 2, "not_converged": 1}  # every other status has no result
-_RATIO = Metric(TIME_RATIO, "", DEFAULTS[TIME_RATIO])
+_RANK = {OK: 2, NOT_CONVERGED: 1}  # every other status has no result
+_RATIO = GateMetric(TIME_RATIO, "", DEFAULTS[TIME_RATIO])
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Finding:
 
 
 @dataclass
-class Comparison:
+class RunComparison:
     """What became of each row of the base, and the exit code that follows from it."""
 
     findings: list[Finding] = field(default_factory=list)
@@ -72,20 +73,20 @@ class Comparison:
         }
 
 
-def compare(base: Records, new: Records, tolerances: dict[str, Tolerance] | None = None) -> Comparison:
+def compare_runs(base: Run, new: Run, tolerances: dict[str, GateTolerance] | None = None) -> RunComparison:
     """Judge ``new`` against ``base``; ``tolerances`` take the place of the defaults of the metrics they name."""
     limits = DEFAULTS | (tolerances or {})
-    old_rows, new_rows = ({identity(record): record for record in run.records} for run in (base, new))
-    result = Comparison(notes=list(_notes(base, new, old_rows, new_rows)))
+    old_rows, new_rows = ({record.identity: record for record in run.records} for run in (base, new))
+    result = RunComparison(notes=list(_notes(base, new, old_rows, new_rows)))
     pairs = []
     for key in sorted(old_rows):
         old, current = old_rows[key], new_rows.get(key)
         if current is None:
-            result.findings.append(_finding(MISSING, old, "row", old["status"], None))
+            result.findings.append(_finding(MISSING, old, "row", old.status, None))
             continue
-        result.matched[old["dataset"], old["method"]] += 1
+        result.matched[old.dataset, old.method] += 1
         result.findings += _status(old, current)
-        if old["status"] in _RANK and current["status"] in _RANK:
+        if old.is_finished and current.is_finished:
             pairs.append((old, current))
             _judge_row(result, old, current, limits)
     _judge_times(result, pairs, limits[TIME_RATIO])
@@ -93,9 +94,9 @@ def compare(base: Records, new: Records, tolerances: dict[str, Tolerance] | None
     return result
 
 
-def _judge_row(result: Comparison, old: dict, current: dict, limits: dict[str, Tolerance]) -> None:
-    for metric in METRICS.values():
-        if old["status"] != current["status"] and metric.section != "scores":
+def _judge_row(result: RunComparison, old: Record, current: Record, limits: dict[str, GateTolerance]) -> None:
+    for metric in GATE_METRICS.values():
+        if old.status != current.status and metric.section != "scores":
             continue  # a solver that now reaches its end may take more steps for it
         before, now = metric.value(old), metric.value(current)
         if before is None:
@@ -117,22 +118,22 @@ def _verdict(worsening: float, allowed: float, size: float) -> str | None:
     return IMPROVED if -worsening > slack else None
 
 
-def _status(old: dict, current: dict) -> Iterator[Finding]:
-    before, now = old["status"], current["status"]
+def _status(old: Record, current: Record) -> Iterator[Finding]:
+    before, now = old.status, current.status
     if before == now:
         return
     step = _RANK.get(now, 0) - _RANK.get(before, 0)
     verdict = REGRESSION if step < 0 else IMPROVED if step > 0 else CHANGED
-    yield _finding(verdict, old, "status", before, now, reason=current.get("reason") or "")
+    yield _finding(verdict, old, "status", before, now, reason=current.reason)
 
 
-def _judge_times(result: Comparison, pairs: list[tuple[dict, dict]], tolerance: Tolerance) -> None:
+def _judge_times(result: RunComparison, pairs: list[tuple[Record, Record]], tolerance: GateTolerance) -> None:
     """Seconds of reducing and solving, summed over what both runs finished, relative to the baseline's in that run.
 
     Sums below ``SHORTEST_SUM`` are noise: what a method should take now, its old time at the speed that the baseline
     has now, and what it does take count as that much at least. A baseline must have more in both runs.
     """
-    baselines = {record.get("baseline") for pair in pairs for record in pair} - {None}
+    baselines = {record.baseline for pair in pairs for record in pair} - {None}
     if len(baselines) != 1:
         why = "the runs have different baselines" if baselines else "the runs name no baseline"
         result.notes.append(f"time is not judged: {why}")
@@ -140,10 +141,10 @@ def _judge_times(result: Comparison, pairs: list[tuple[dict, dict]], tolerance: 
     (baseline,) = baselines
     sums: dict[tuple[str, str], list[float]] = {}
     for old, current in pairs:
-        stage = "solve" if old["kind"] == "fit" else "reduce"
-        seconds = [(record.get("seconds") or {}).get(stage) for record in (old, current)]
+        stage = "solve" if old.is_fit else "reduce"
+        seconds = [record.seconds.get(stage) for record in (old, current)]
         if None not in seconds:
-            total = sums.setdefault((old["dataset"], old["method"]), [0.0, 0.0])
+            total = sums.setdefault((old.dataset, old.method), [0.0, 0.0])
             total[:] = [have + more for have, more in zip(total, seconds, strict=True)]
     for dataset, method in sorted(sums, key=lambda pair: tuple(map(natural_key, pair))):
         own, reference = sums[dataset, method], sums.get((dataset, baseline))
@@ -170,7 +171,7 @@ def _judge_times(result: Comparison, pairs: list[tuple[dict, dict]], tolerance: 
         )
 
 
-def _notes(base: Records, new: Records, old_rows: dict, new_rows: dict) -> Iterator[str]:
+def _notes(base: Run, new: Run, old_rows: dict, new_rows: dict) -> Iterator[str]:
     for name, run, rows in (("BASE", base, old_rows), ("NEW", new, new_rows)):
         if run.unreadable:
             yield f"unreadable lines in {name}: {run.unreadable} ({run.path})"
@@ -178,14 +179,14 @@ def _notes(base: Records, new: Records, old_rows: dict, new_rows: dict) -> Itera
             doubles = len(run.records) - len(rows)
             yield f"rows that stand twice in {name}, with other parameters: {doubles}; the later ones count"
     both = old_rows.keys() & new_rows.keys()
-    others = sum(old_rows[key]["id"] != new_rows[key]["id"] for key in both)
+    others = sum(old_rows[key].id != new_rows[key].id for key in both)
     if others:
         yield f"rows run with other parameters or data than in BASE: {others} of {len(both)}"
 
 
-def _finding(verdict: str, record: dict, metric: str, base, new, allowed=None, reason: str = "") -> Finding:
-    return Finding(verdict, record["dataset"], record["method"], cell_text(record), metric, base, new, allowed, reason)
+def _finding(verdict: str, record: Record, metric: str, base, new, allowed=None, reason: str = "") -> Finding:
+    return Finding(verdict, record.dataset, record.method, record.cell_text, metric, base, new, allowed, reason)
 
 
-def _named(record: dict) -> str:
-    return f"{record['dataset']}, {record['method']}: {cell_text(record)}"
+def _named(record: Record) -> str:
+    return f"{record.dataset}, {record.method}: {record.cell_text}"

@@ -1,4 +1,4 @@
-"""A printed table with what was measured beside it, in the paper's layout, and a verdict for every cell and row."""
+"""A printed table next to what was measured, in the paper's layout, and a verdict for every cell and row."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from dataclasses import asdict, dataclass, field
 
 from svmreduce import papers
 from svmreduce.errors import InputError
-from svmreduce.experiments.store import Records
+from svmreduce.experiments.recorded_run import Run
 from svmreduce.papers import PrintedTable
-from svmreduce.papers.layouts import LAYOUTS, Figure, Layout
+from svmreduce.papers.layouts import LAYOUTS, Layout, PrintedColumn
 from svmreduce.registry import nearest_name_error
-from svmreduce.reports.judging import (
+from svmreduce.reports.render import Column, Table
+from svmreduce.reports.reproduction.measured import Measured, MeasuredRow
+from svmreduce.reports.reproduction.verdicts import (
     CONTRADICTED,
     JUDGED,
     MARKS,
     NOT_COMPARABLE,
     NOT_MEASURED,
     NOT_PRINTED,
-    Cell,
+    JudgedCell,
     judged_cell,
     number,
 )
-from svmreduce.reports.measured import Found, Measured
-from svmreduce.reports.render import Column, Table
 
 _EXTRAS = {
     "ets_same_engine": ("ETS, same engine", 1, 2),
@@ -38,25 +38,25 @@ _EXTRAS = {
 
 
 @dataclass
-class Row:
+class ComparedRow:
     """A printed row: what names it, its cells by column, and what stands beside them."""
 
     names: dict
-    found: Found
-    cells: dict[str, Cell] = field(default_factory=dict)
+    found: MeasuredRow
+    cells: dict[str, JudgedCell] = field(default_factory=dict)
     extras: dict[str, float | None] = field(default_factory=dict)
     verdict: str = NOT_MEASURED
     why: str = ""
 
 
 @dataclass
-class Beside:
+class PaperComparison:
     """A whole printed table with its measured counterpart."""
 
     printed: PrintedTable
     layout: Layout
-    figures: list[Figure]  # those free of the machine first
-    rows: list[Row]
+    columns: list[PrintedColumn]  # those free of the machine first
+    rows: list[ComparedRow]
 
     @property
     def counts(self) -> dict[str, int]:
@@ -68,24 +68,33 @@ class Beside:
         return list(self.rows[0].names)
 
 
-def beside(records: Records, name: str) -> Beside:
-    """The printed table ``name``, such as ``aesvm:table4``, beside the figures of a run."""
+def compare_with_paper(run: Run, name: str) -> PaperComparison:
+    """The printed table ``name``, such as ``aesvm:table4``, next to the figures of a run."""
     printed = papers.find(name)
     known = LAYOUTS.get(printed.paper, {})
     if printed.name not in known:
         raise nearest_name_error(f"table of {printed.paper} with measured figures", printed.name, known)
     layout = known[printed.name]
-    measured = Measured(records, printed, layout)
+    measured = _source(run, printed, layout)
     founds = [measured.found(row) for row in printed.rows]
-    figures = sorted(layout.figures, key=lambda figure: not printed.is_hardware_free(figure.field))
-    rows = [_row(printed, layout, figures, number, founds) for number in range(len(printed.rows))]
-    return Beside(printed, layout, figures, rows)
+    columns = sorted(layout.columns, key=lambda column: not printed.is_hardware_free(column.field))
+    rows = [_row(printed, layout, columns, place, founds) for place in range(len(printed.rows))]
+    return PaperComparison(printed, layout, columns, rows)
 
 
-def named_by(records: Records) -> str | None:
+def _source(run: Run, printed: PrintedTable, layout: Layout):
+    """Where the measured rows come from: the records, or tests over them."""
+    if layout.source != "tests":
+        return Measured(run, printed, layout)
+    from svmreduce.reports.reproduction.rank_tests import RankTests  # loads scipy.stats, which no other table needs
+
+    return RankTests(run, printed)
+
+
+def table_of_run(run: Run) -> str | None:
     """The table that the run's config names as its paper, if it is one that can be shown."""
     try:
-        return known_table((records.config or {}).get("paper"))
+        return known_table((run.config or {}).get("paper"))
     except InputError:  # a config that cannot be read
         return None
 
@@ -99,12 +108,14 @@ def known_table(name: str | None) -> str | None:
         return None
 
 
-def _row(printed: PrintedTable, layout: Layout, figures: list[Figure], place: int, founds: list[Found]) -> Row:
+def _row(
+    printed: PrintedTable, layout: Layout, columns: list[PrintedColumn], place: int, founds: list[MeasuredRow]
+) -> ComparedRow:
     row, found = printed.rows[place], founds[place]
     keys = [key for key in ("dataset", layout.method, *layout.keys) if key in printed.content["columns"]]
-    made = Row({key: row.get(key) for key in keys}, found)
-    for figure in figures:
-        made.cells[figure.field] = judged_cell(printed, layout, figure, place, founds)
+    made = ComparedRow({key: row.get(key) for key in keys}, found)
+    for column in columns:
+        made.cells[column.field] = judged_cell(printed, layout, column, place, founds)
     made.extras = {key: found.values.get(key) for key in layout.extras}
     free = [cell for field, cell in made.cells.items() if printed.is_hardware_free(field)]
     wrong = [cell for cell in made.cells.values() if cell.verdict == CONTRADICTED]
@@ -115,7 +126,7 @@ def _row(printed: PrintedTable, layout: Layout, figures: list[Figure], place: in
     return made
 
 
-def _worst(cells: Iterable[Cell]) -> str:
+def _worst(cells: Iterable[JudgedCell]) -> str:
     """One word for a row: that of its worst cell, else why there is none."""
     found = {cell.verdict for cell in cells}
     order = (*reversed(JUDGED), NOT_COMPARABLE, NOT_MEASURED, NOT_PRINTED)
@@ -125,21 +136,21 @@ def _worst(cells: Iterable[Cell]) -> str:
 # Tables
 
 
-def wide_table(found: Beside) -> Table:
+def wide_table(found: PaperComparison) -> Table:
     """The paper's layout: one row per printed row, ``printed → measured`` and a mark in each cell."""
     columns = [Column(name, name.replace("_", " "), _name, is_text=True, is_key=True) for name in found.names]
     columns.append(Column("verdict", "verdict", is_text=True))
-    columns += [Column(figure.field, figure.title) for figure in found.figures]
+    columns += [Column(column.field, column.title) for column in found.columns]
     columns += [Column(key, title, _writer(factor, digits)) for key, (title, factor, digits) in _EXTRAS.items()]
     columns.append(Column("why", "why", is_text=True))
     rows = [{**row.names, **row.cells, **row.extras, "verdict": row.verdict, "why": row.why} for row in found.rows]
     return Table(f"{found.printed.title}: printed → measured", columns, rows, notes(found))
 
 
-def notes(found: Beside) -> list[str]:
+def notes(found: PaperComparison) -> list[str]:
     """What the marks mean, how near is near enough, and what the verdicts add up to."""
     counts = ", ".join(f"{count} {verdict}" for verdict, count in found.counts.items())
-    limits = [f"{figure.title} {figure.tolerance}" for figure in found.figures if not figure.is_seconds]
+    limits = [f"{column.title} {column.tolerance}" for column in found.columns if not column.is_seconds]
     lines = [
         f"{found.printed.caption}. Cells: {counts}.",
         "✓ reproduced, within the tolerance; ≈ same direction; ✗ contradicted; ≠ other direction, but on other data, "
@@ -147,33 +158,33 @@ def notes(found: Beside) -> list[str]:
         "of the machine, and by any that is contradicted.",
         f"Tolerances: {'; '.join(limits)}.",
     ]
-    if any(figure.same_engine for figure in found.figures):
+    if any(column.same_engine for column in found.columns):
         lines.append(
             "ETS and OTS are shown against the baseline and judged against the same engine on all rows, where the run "
             "has it: in the paper method and baseline share their engine."
         )
-    free = [figure.title for figure in found.figures if found.printed.is_hardware_free(figure.field)]
+    free = [column.title for column in found.columns if found.printed.is_hardware_free(column.field)]
     if free:
         lines.append(f"Free of the machine: {', '.join(free)}.")
     return lines
 
 
-def long_table(found: Beside) -> Table:
+def long_table(found: PaperComparison) -> Table:
     """One row per printed cell, raw values: for CSV and JSON."""
     fixed = ("figure", "printed", "measured", "judged", "verdict", "reason", "hardware_free", "data", "label")
     columns = [Column(name, name, _name, is_text=True) for name in (*found.names, *fixed, *found.layout.extras)]
     rows = [
         {
             **row.names,
-            "figure": figure.field,
-            **{key: value for key, value in asdict(row.cells[figure.field]).items() if key != "digits"},
-            "hardware_free": found.printed.is_hardware_free(figure.field),
+            "figure": column.field,
+            **{key: value for key, value in asdict(row.cells[column.field]).items() if key != "digits"},
+            "hardware_free": found.printed.is_hardware_free(column.field),
             "data": row.found.dataset,
             "label": row.found.method,
             **row.extras,
         }
         for row in found.rows
-        for figure in found.figures
+        for column in found.columns
     ]
     return Table(found.printed.title, columns, rows)
 

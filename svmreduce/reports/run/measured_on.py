@@ -4,35 +4,34 @@ from __future__ import annotations
 
 from collections import Counter
 
-from svmreduce.experiments.store import Records
+from svmreduce.experiments.recorded_run import Run
 
 
-def environment_facts(records: Records) -> dict:
+def environment_facts(run: Run) -> dict:
     """The same facts as :func:`environment_lines`, for programs."""
-    found = records.records
-    places = [record.get("environment") or {} for record in found]
-    runs = sorted({record.get("run", "") for record in found})
-    started = sorted(record["started"] for record in found if record.get("started"))
+    found = run.records
+    places = [record.environment for record in found]
+    started = sorted(record.started for record in found if record.started)
     return {
         "records": len(found),
-        "statuses": dict(Counter(record["status"] for record in found).most_common()),
-        "runs": len(runs),
-        "planned_not_made": records.missing,
-        "of_other_settings": records.other,
-        "unreadable_lines": records.unreadable,
+        "statuses": dict(Counter(record.status for record in found).most_common()),
+        "runs": len({record.run for record in found}),
+        "planned_not_made": run.missing,
+        "of_other_settings": run.other,
+        "unreadable_lines": run.unreadable,
         "hosts": _hosts(places),
         "threads": _counted(place.get("threads") for place in places),
         "versions": _versions(places),
         "code": _counted(place.get("code") for place in places),
-        "engines": _counted(record.get("engine") for record in found),
+        "engines": _counted(record.engine for record in found),
         "first_started": started[0] if started else None,
         "last_started": started[-1] if started else None,
     }
 
 
-def environment_lines(records: Records) -> list[str]:
+def environment_lines(run: Run) -> list[str]:
     """The footer of a report. What differs between records is told with its number of records."""
-    facts = environment_facts(records)
+    facts = environment_facts(run)
     statuses = ", ".join(f"{count} {status}" for status, count in facts["statuses"].items())
     made = f", made in {facts['runs']} runs" if facts["runs"] > 1 else ""
     lines = [f"Records: {facts['records']} ({statuses}){made}"]
@@ -42,7 +41,7 @@ def environment_lines(records: Records) -> list[str]:
     if facts["of_other_settings"]:
         lines.append(f"Not shown: {facts['of_other_settings']} records of other settings in the same folder")
     if facts["unreadable_lines"]:
-        lines.append(f"Unreadable lines passed over: {facts['unreadable_lines']}, in {records.path}")
+        lines.append(f"Unreadable lines passed over: {facts['unreadable_lines']}, in {run.path}")
     for host, known in facts["hosts"].items():
         load = f", load {known['load_min']:.2f} to {known['load_max']:.2f}" if known["load_min"] is not None else ""
         lines.append(f"Host {host}: {known['cpu'] or 'unknown CPU'}{load}, {known['records']} records")

@@ -15,13 +15,15 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from svmreduce.errors import InputError
-from svmreduce.experiments.metrics import summarise
-from svmreduce.experiments.store import Records
-from svmreduce.reports import drawing, figures, series, sweeps
+from svmreduce.experiments.ordering import natural_key
+from svmreduce.experiments.panels import Panel, in_order
+from svmreduce.experiments.recorded_run import Run
+from svmreduce.experiments.records import controlled_label
+from svmreduce.reports import drawing
 from svmreduce.reports.drawing import Look
-from svmreduce.reports.papers import Beside
-from svmreduce.reports.series import CONTROL, Panel
-from svmreduce.reports.sweeps import Sweep
+from svmreduce.reports.reproduction.paper_comparison import PaperComparison
+from svmreduce.reports.run import curves, figures
+from svmreduce.reports.run.curves import Sweep
 
 ALL_DATA = "all data sets"
 _POINTS = "Large: each method at its best grid point; small: its other points. Hollow: a random sample of equal size."
@@ -72,23 +74,21 @@ class Drawing:
         return "-".join(filter(None, (_slug(self.kind), _slug(self.dataset), number)))
 
 
-def drawings(records: Records, paper: Beside | None = None) -> list[Drawing]:
+def drawings(run: Run, paper: PaperComparison | None = None) -> list[Drawing]:
     """All figures that the records support, and the printed figures against the measured ones."""
-    baseline = next((record["baseline"] for record in records.records if record["baseline"]), None)
-    panels = series.panels(records)
-    labels = {record["method"] for record in records.records}
-    looks = drawing.looks(series.in_order(labels, baseline), baseline)
+    labels = {record.method for record in run.records}
+    looks = drawing.looks(in_order(labels, run.baseline), run.baseline)
     with matplotlib.rc_context(drawing.STYLE), drawing.any_script():
-        made = list(_speedups(records, looks))
+        made = list(_speedups(run, looks))
         made += _printed(paper) if paper else []
-        made += _across(records, looks)
-        for panel in panels:
+        made += _across(run, looks)
+        for panel in run.panels:
             made += _of_panel(panel, looks)
-        for sweep in sweeps.growing(records):
+        for sweep in curves.growing(run):
             made.append(Drawing("growth", sweep.dataset, _CAPTIONS["growth"], figures.growth(sweep, looks)))
-        made += [_sweep(sweep, looks) for sweep in sweeps.swept(records) if sweep.curves]
-        for dataset, name, curves in sweeps.histories(records):
-            figure = figures.history(dataset, name, curves, looks)
+        made += [_sweep(sweep, looks) for sweep in curves.swept(run) if sweep.curves]
+        for dataset, name, found in curves.histories(run):
+            figure = figures.history(dataset, name, found, looks)
             made.append(Drawing(f"course of {name.replace('_', ' ')}", dataset, _CAPTIONS["course"], figure))
     seen = Counter()
     for place, one in enumerate(made):
@@ -126,21 +126,21 @@ def _of_panel(panel: Panel, looks: dict[str, Look]) -> Iterator[Drawing]:
 
 def _sweep(sweep: Sweep, looks: dict[str, Look]) -> Drawing:
     names = {curve.label for curve in sweep.curves} - looks.keys()
-    looks = looks | drawing.looks(series.in_order(names, None), None)
+    looks = looks | drawing.looks(in_order(names, None), None)
     caption = _CAPTIONS["kept" if sweep.measure == "kept" else "sweep"]
     kind = f"{_SWEPT[sweep.measure]} {sweep.parameter}"
     return Drawing(kind, sweep.dataset, caption, figures.sweep(sweep, looks))
 
 
-def _speedups(records: Records, looks: dict[str, Look]) -> Iterator[Drawing]:
-    rows = [row for row in _in_order(records) if row["ots"] and row["method"] != row["baseline"]]
+def _speedups(run: Run, looks: dict[str, Look]) -> Iterator[Drawing]:
+    rows = [row for row in _rows_in_order(run) if row["ots"] and row["method"] != row["baseline"]]
     if rows:
         yield Drawing("speed-up", "", _CAPTIONS["speed-up"], figures.speedups(rows, looks))
 
 
-def _across(records: Records, looks: dict[str, Look]) -> Iterator[Drawing]:
+def _across(run: Run, looks: dict[str, Look]) -> Iterator[Drawing]:
     """All methods on all data sets, where there are several of both."""
-    rows = _in_order(records)
+    rows = _rows_in_order(run)
     for kind, fact, axis, factor in _ACROSS:
         found = [row for row in rows if row[fact] and (fact != "cts" or row["method"] != row["baseline"])]
         if len({row["dataset"] for row in found}) > 1 and len({row["method"] for row in found}) > 1:
@@ -149,15 +149,15 @@ def _across(records: Records, looks: dict[str, Look]) -> Iterator[Drawing]:
             yield Drawing(kind, ALL_DATA, _CAPTIONS[kind], figure)
 
 
-def _in_order(records: Records) -> list[dict]:
+def _rows_in_order(run: Run) -> list[dict]:
     """The figures of every method but the controls, by data set and name."""
-    rows = [row for row in summarise(records.records) if not row["method"].endswith(CONTROL)]
-    return sorted(rows, key=lambda row: (series.natural_key(row["dataset"]), series.natural_key(row["method"])))
+    rows = [row for row in run.summary if controlled_label(row["method"]) is None]
+    return sorted(rows, key=lambda row: (natural_key(row["dataset"]), natural_key(row["method"])))
 
 
-def _printed(paper: Beside) -> Iterator[Drawing]:
+def _printed(paper: PaperComparison) -> Iterator[Drawing]:
     """Printed against measured, one figure per column that both have numbers in."""
-    for column in paper.figures:
+    for column in paper.columns:
         cells = [row.cells[column.field] for row in paper.rows]
         cells = [cell for cell in cells if None not in (cell.printed, cell.measured)]
         if len(cells) > 1 and not column.is_seconds:

@@ -25,7 +25,7 @@ POLL_SECONDS = 0.05
 LOG_TAIL = 2000  # characters
 
 
-class Worker:
+class WorkerProcess:
     """One child process, started when needed and again after it was ended."""
 
     def __init__(self, threads: int = 1):

@@ -1,4 +1,4 @@
-"""The figures themselves, drawn from series and sweeps."""
+"""The figures themselves, drawn from panels and curves."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from itertools import pairwise
 
 from matplotlib.figure import Figure
 
-from svmreduce.papers.layouts import Figure as PrintedColumn
-from svmreduce.reports import drawing, series, sweeps
+from svmreduce.experiments import panels
+from svmreduce.experiments.panels import Panel, Spot
+from svmreduce.experiments.records import controlled_label
+from svmreduce.papers.layouts import PrintedColumn
+from svmreduce.reports import drawing
 from svmreduce.reports.drawing import INK, MUTED, Look, label_ends, label_points, new_figure, scale_axis, short_name
-from svmreduce.reports.judging import Cell
-from svmreduce.reports.series import CONTROL, Panel, Spot
-from svmreduce.reports.sweeps import Curve, Sweep
+from svmreduce.reports.reproduction.verdicts import JudgedCell
+from svmreduce.reports.run.curves import Curve, Sweep, slope
 
 Looks = dict[str, Look]
 MOST_LINES = 16
@@ -23,7 +25,7 @@ def scatter(panel: Panel, looks: Looks, fact: str, title: str) -> Figure:
     """Score over a cost, one large mark per method; small ones for the rest of the grid, as far as it is near."""
     figure, axes = new_figure(panel.dataset)
     best = [spot for spot in panel.best if getattr(spot, fact) is not None]
-    named = [spot for spot in best if not spot.method.endswith(CONTROL)]
+    named = [spot for spot in best if controlled_label(spot.method) is None]
     at = {spot: (getattr(spot, fact), _score(panel, spot)) for spots in panel.spots.values() for spot in spots}
     spread = {spot: _factor(panel) * (spot.error_spread or 0.0) for spot in named}
     low, high = min(at[spot][1] for spot in best), max(at[spot][1] for spot in best)
@@ -94,7 +96,7 @@ def front(panel: Panel, looks: Looks) -> Figure:
     spots = [spot for found in panel.spots.values() for spot in found]
     at = {spot: (spot.total, _factor(panel) * spot.error) for spot in spots}
     _small(axes, [(spot.method, *at[spot]) for spot in spots], looks, markersize=4.5, alpha=0.55)
-    best = series.front(spots)
+    best = panels.front(spots)
     corners = [at[spot] for spot in best]
     axes.step(*zip(*corners, strict=True), where="post", color=INK, zorder=2)
     for spot in best:
@@ -114,14 +116,14 @@ def front(panel: Panel, looks: Looks) -> Figure:
 def growth(found: Sweep, looks: Looks) -> Figure:
     """Training time over rows, each line with the power it grows with."""
     figure, axes = new_figure(found.dataset)
-    curves = [curve for curve in found.curves if not curve.label.endswith(CONTROL)]
+    curves = [curve for curve in found.curves if controlled_label(curve.label) is None]
     for curve in curves:
         axes.errorbar(curve.x, curve.y, _whiskers(curve.spread), **looks[curve.label].marks, elinewidth=0.8)
     scale_axis(axes, "x", [x for curve in curves for x in curve.x], is_log=True)
     scale_axis(axes, "y", [y for curve in curves for y in curve.y], is_log=True)
     axes.set_xlabel("training rows")
     axes.set_ylabel("reduction and training (s)")
-    names = {curve.label: f"{short_name(curve.label)}  {drawing.power(sweeps.slope(curve))}" for curve in curves}
+    names = {curve.label: f"{short_name(curve.label)}  {drawing.power(slope(curve))}" for curve in curves}
     label_ends(axes, [(c.x[-1], c.y[-1], names[c.label], looks[c.label].colour) for c in curves])
     return figure
 
@@ -221,7 +223,7 @@ def _legend_columns(names: Iterable[str]) -> int:
     return max(1, min(4, LEGEND_WIDTH // (5 + max(map(len, names)))))
 
 
-def diagonal(column: PrintedColumn, cells: list[Cell]) -> Figure:
+def diagonal(column: PrintedColumn, cells: list[JudgedCell]) -> Figure:
     """Measured over printed; on the line both are the same."""
     figure, axes = new_figure(f"{column.title}, printed and measured")
     points = [(cell.printed, cell.measured if cell.judged is None else cell.judged) for cell in cells]

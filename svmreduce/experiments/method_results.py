@@ -14,8 +14,7 @@ from functools import cached_property
 from statistics import fmean, median
 from typing import NamedTuple
 
-USABLE = ("ok", "not_converged")
-"""Statuses with times and scores; a model that stopped early is worse, not absent."""
+from svmreduce.experiments.records import FINISHED, NOT_CONVERGED, OK, RANDOM, Record
 
 Point = tuple[tuple[str, Hashable], ...]
 """A grid point as sorted (name, value) pairs, so that 1 and 1.0 are the same."""
@@ -37,7 +36,7 @@ class SharedReduction:
 
 
 @dataclass(frozen=True)
-class Cell:
+class GridCell:
     """The merged repeats of one fit; facts are None where no repeat knows them."""
 
     status: str  # the status of a failed repeat only if no repeat is usable
@@ -54,11 +53,11 @@ class Cell:
 
     @property
     def is_done(self) -> bool:
-        return self.status in USABLE
+        return self.status in FINISHED
 
 
 @dataclass(frozen=True)
-class Method:
+class MethodResults:
     """One row of a table: a method on a data set, with its cells in the order of their records."""
 
     label: str
@@ -67,32 +66,32 @@ class Method:
     reducer: str | None
     settings: Hashable  # the solver's parameters that the grid does not vary
     baseline: str | None
-    cells: dict[Place, Cell]
+    cells: dict[Place, GridCell]
 
     @cached_property
-    def done(self) -> dict[Place, Cell]:
+    def done(self) -> dict[Place, GridCell]:
         return {place: cell for place, cell in self.cells.items() if cell.is_done}
 
-    def shares_engine(self, other: Method) -> bool:
+    def shares_engine(self, other: MethodResults) -> bool:
         return (self.solver, self.settings) == (other.solver, other.settings)
 
 
 @dataclass(frozen=True)
-class Comparison:
+class MethodComparison:
     """A method on a data set, and what it is set against; ``splits`` are all folds and seeds of the data set."""
 
-    own: Method
-    baseline: Method | None  # of the paper or the config
-    same_engine: Method | None  # the same solver on all rows
-    random_sample: Method | None  # the same solver on a random sample
+    own: MethodResults
+    baseline: MethodResults | None  # of the paper or the config
+    same_engine: MethodResults | None  # the same solver on all rows
+    random_sample: MethodResults | None  # the same solver on a random sample
     splits: frozenset[tuple[int, int]]
 
 
-def compare(own: Method, methods: dict[str, Method], baseline: str | None) -> Comparison:
+def find_rivals(own: MethodResults, methods: dict[str, MethodResults], baseline: str | None) -> MethodComparison:
     """Find what ``own`` is set against among the methods of its data set."""
     engine = [method for method in methods.values() if own.reducer is not None and method.shares_engine(own)]
-    samples = [method for method in engine if method.reducer == "random" and own.reducer != "random"]
-    return Comparison(
+    samples = [method for method in engine if method.reducer == RANDOM and own.reducer != RANDOM]
+    return MethodComparison(
         own=own,
         baseline=methods.get(baseline),
         same_engine=next((method for method in engine if method.reducer is None), None),
@@ -102,19 +101,19 @@ def compare(own: Method, methods: dict[str, Method], baseline: str | None) -> Co
     )
 
 
-def _kept(method: Method) -> float:
+def _kept(method: MethodResults) -> float:
     return _over_known((cell.kept_share for cell in method.done.values()), fmean) or 0.0
 
 
-def collect(records: Iterable[dict]) -> dict[str, dict[str, Method]]:
+def collect(records: Iterable[Record]) -> dict[str, dict[str, MethodResults]]:
     """Methods by data set and label, in the order in which the records name them first."""
     records = list(records)
-    reductions = _shared_reductions(record for record in records if record["kind"] == "reduction")
-    fits: dict[str, dict[str, dict[Place, list[dict]]]] = {}
+    reductions = _shared_reductions(record for record in records if not record.is_fit)
+    fits: dict[str, dict[str, dict[Place, list[Record]]]] = {}
     for record in records:
-        if record["kind"] == "fit":
-            place = Place(_frozen(record["point"] or {}), (record["fold"], record["seed"]))
-            by_method = fits.setdefault(record["dataset"], {}).setdefault(record["method"], {})
+        if record.is_fit:
+            place = Place(_frozen(record.point), (record.fold, record.seed))
+            by_method = fits.setdefault(record.dataset, {}).setdefault(record.method, {})
             by_method.setdefault(place, []).append(record)
     return {
         dataset: {label: _method(label, places, reductions) for label, places in methods.items()}
@@ -122,73 +121,63 @@ def collect(records: Iterable[dict]) -> dict[str, dict[str, Method]]:
     }
 
 
-def _method(label: str, places: dict[Place, list[dict]], reductions: dict[str, SharedReduction]) -> Method:
+def _method(label: str, places: dict[Place, list[Record]], reductions: dict[str, SharedReduction]) -> MethodResults:
     first = next(iter(places.values()))[0]
-    varied = first["point"] or {}
-    varied = {*varied, "random_state", "threads"}  # of the run, not of the method
-    fixed = {name: value for name, value in (first["solver_params"] or {}).items() if name not in varied}
-    return Method(
+    varied = {*first.point, "random_state", "threads"}  # of the run, not of the method
+    fixed = {name: value for name, value in first.solver_params.items() if name not in varied}
+    return MethodResults(
         label=label,
-        task=first["task"],
-        solver=first["solver"],
-        reducer=first["reducer"],
+        task=first.task,
+        solver=first.solver,
+        reducer=first.reducer,
         settings=_frozen(fixed),
-        baseline=first["baseline"],
+        baseline=first.baseline,
         cells={place: _cell(repeats, reductions) for place, repeats in places.items()},
     )
 
 
-def _cell(repeats: list[dict], reductions: dict[str, SharedReduction]) -> Cell:
-    usable = [record for record in repeats if record["status"] in USABLE]
-    failures = tuple(record["status"] for record in repeats if record["status"] not in USABLE)
-    if not usable:
-        return Cell(failures[0], failures)
-    used = usable[0]["reduction"]
-    kept = [_kept_share(record) for record in usable]
-    return Cell(
-        status="ok" if all(record["status"] == "ok" for record in usable) else "not_converged",
+def _cell(repeats: list[Record], reductions: dict[str, SharedReduction]) -> GridCell:
+    finished = [record for record in repeats if record.is_finished]
+    failures = tuple(record.status for record in repeats if not record.is_finished)
+    if not finished:
+        return GridCell(failures[0], failures)
+    used = finished[0].reduction
+    seconds, scores, sizes = ([getattr(record, name) for record in finished] for name in ("seconds", "scores", "sizes"))
+    return GridCell(
+        status=OK if all(record.is_ok for record in finished) else NOT_CONVERGED,
         failed_repeats=failures,
-        solve=_merged(usable, "seconds", "solve", median),
-        reduce=_merged(usable, "seconds", "reduce", median),
-        predict=_merged(usable, "seconds", "predict", median),
-        accuracy=_merged(usable, "scores", "accuracy", fmean),
-        auc=_merged(usable, "scores", "auc", fmean),
-        mse=_merged(usable, "scores", "mse", fmean),
-        vectors=_merged(usable, "sizes", "vectors", fmean),
-        kept_share=_over_known(kept, fmean),
+        solve=_merged(seconds, "solve", median),
+        reduce=_merged(seconds, "reduce", median),
+        predict=_merged(seconds, "predict", median),
+        accuracy=_merged(scores, "accuracy", fmean),
+        auc=_merged(scores, "auc", fmean),
+        mse=_merged(scores, "mse", fmean),
+        vectors=_merged(sizes, "vectors", fmean),
+        kept_share=_over_known((record.kept_share for record in finished), fmean),
         reduction=None if used is None else reductions.get(used, SharedReduction(used, None)),
     )
 
 
-def _shared_reductions(records: Iterable[dict]) -> dict[str, SharedReduction]:
+def _shared_reductions(records: Iterable[Record]) -> dict[str, SharedReduction]:
     """Record id -> the reduction it is a repeat of."""
     ids, seconds = {}, defaultdict(list)
     for record in records:
-        settings = _frozen(record["reducer_params"] or {}), _frozen(record["point"] or {})
-        place = record["dataset"], record["fold"], record["seed"]
-        identity = *place, record["reducer"], record.get("size_of"), *settings
-        ids[record["id"]] = identity
-        if record["status"] in USABLE:
-            seconds[identity].append(_fact(record, "seconds", "reduce"))
+        settings = _frozen(record.reducer_params), _frozen(record.point)
+        place = record.dataset, record.fold, record.seed
+        identity = *place, record.reducer, record.size_of, *settings
+        ids[record.id] = identity
+        if record.is_finished:
+            seconds[identity].append(record.seconds.get("reduce"))
     return {id_: SharedReduction(identity, _over_known(seconds[identity], median)) for id_, identity in ids.items()}
 
 
-def _fact(record: dict, section: str, name: str) -> float | None:
-    return (record[section] or {}).get(name)
-
-
-def _merged(records: list[dict], section: str, name: str, merge: Callable) -> float | None:
-    return _over_known([_fact(record, section, name) for record in records], merge)
+def _merged(sections: list[dict], name: str, merge: Callable) -> float | None:
+    return _over_known((section.get(name) for section in sections), merge)
 
 
 def _over_known(values: Iterable[float | None], merge: Callable) -> float | None:
     known = [value for value in values if value is not None]
     return merge(known) if known else None
-
-
-def _kept_share(record: dict) -> float | None:
-    kept, rows = _fact(record, "sizes", "kept_rows"), _fact(record, "sizes", "train_rows")
-    return None if kept is None or not rows else kept / rows
 
 
 def _frozen(value):

@@ -1,4 +1,4 @@
-"""A printed table with what was measured beside it, and a verdict for every cell.
+"""The verdict for every cell of a printed table.
 
 - *reproduced*: within the tolerance of its column,
 - *same direction*: not that near, but it says the same (a gain stays a gain, a loss a loss, a trend a trend),
@@ -14,9 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from svmreduce.papers import PrintedTable
-from svmreduce.papers.layouts import Figure, Layout
-from svmreduce.reports.measured import Found
+from svmreduce.papers.layouts import Layout, PrintedColumn
 from svmreduce.reports.render import significant
+from svmreduce.reports.reproduction.measured import MeasuredRow
 
 REPRODUCED, SAME_DIRECTION, OTHER_DIRECTION = "reproduced", "same direction", "other direction"
 CONTRADICTED, NOT_COMPARABLE = "contradicted", "not comparable"
@@ -34,8 +34,8 @@ _BLANK = {
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One printed number beside the measured one."""
+class JudgedCell:
+    """One printed number next to the measured one."""
 
     printed: float | None
     measured: float | None
@@ -56,7 +56,7 @@ class Cell:
 
 
 def judge(
-    figure: Figure,
+    column: PrintedColumn,
     printed: float | None,
     measured: float | None,
     sides: tuple[int, int] | None = None,
@@ -73,12 +73,12 @@ def judge(
         return NOT_PRINTED, ""
     if measured is None:
         return NOT_MEASURED, ""
-    if figure.is_seconds:
+    if column.is_seconds:
         return NOT_COMPARABLE, "another machine"
-    if figure.tolerance.covers(printed, measured):
+    if column.tolerance.covers(printed, measured):
         return (SAME_DIRECTION if caveat else REPRODUCED), caveat
     if not caveat:
-        is_far = figure.direction == "baseline" and abs(measured - printed) > FAR * figure.tolerance.allowed(printed)
+        is_far = column.direction == "baseline" and abs(measured - printed) > FAR * column.tolerance.allowed(printed)
         agrees = sides is not None and sides[0] == sides[1] and not is_far
         return (SAME_DIRECTION if agrees else CONTRADICTED), ""
     if sides is None:
@@ -92,34 +92,36 @@ def number(value: float, digits: int) -> str:
     return significant(value) if small or abs(value) >= 10_000 else f"{value:.{digits}f}"
 
 
-def judged_cell(printed: PrintedTable, layout: Layout, figure: Figure, place: int, founds: list[Found]) -> Cell:
+def judged_cell(
+    printed: PrintedTable, layout: Layout, column: PrintedColumn, place: int, founds: list[MeasuredRow]
+) -> JudgedCell:
     row, found = printed.rows[place], founds[place]
-    value = printed_value(printed, layout, figure, row)
-    shown = _value(figure, found)
-    caveats = [*found.caveats, *(found.grid_caveats if figure.over_grid else ())]
+    value = printed_value(printed, layout, column, row)
+    shown = _value(column, found)
+    caveats = [*found.caveats, *(found.grid_caveats if column.over_grid else ())]
     if value is None:
         why = "unreadable in print" if row.get("garbled") else _BLANK.get(row.get("status"), "")
-        return Cell(None, shown, NOT_PRINTED, why, figure.digits)
+        return JudgedCell(None, shown, NOT_PRINTED, why, column.digits)
     if shown is None and found.is_tried:
-        return Cell(value, None, NOT_COMPARABLE, found.problem, figure.digits)
-    judged = found.values.get(figure.same_engine) if figure.same_engine else None
+        return JudgedCell(value, None, NOT_COMPARABLE, found.problem, column.digits)
+    judged = found.values.get(column.same_engine) if column.same_engine else None
     measured = shown if judged is None else judged
-    sides = _sides(printed, layout, figure, place, founds, value, measured)
-    verdict, reason = judge(figure, value, measured, sides, "; ".join(caveats))
-    return Cell(value, shown, verdict, reason, figure.digits, judged)
+    sides = _sides(printed, layout, column, place, founds, value, measured)
+    verdict, reason = judge(column, value, measured, sides, "; ".join(caveats))
+    return JudgedCell(value, shown, verdict, reason, column.digits, judged)
 
 
-def printed_value(printed: PrintedTable, layout: Layout, figure: Figure, row: dict) -> float | None:
+def printed_value(printed: PrintedTable, layout: Layout, column: PrintedColumn, row: dict) -> float | None:
     """The printed number; two columns follow from others: ratios and savings of printed seconds."""
-    if figure.measure == "speedup":
+    if column.measure == "speedup":
         base = _row_of(printed.rows, row, **{layout.method: layout.baseline})
         field = next(name for name in ("seconds_mean", "seconds") if name in row)
         is_other = base is not None and base is not row and base[field] and row[field]
         return base[field] / row[field] if is_other else None
-    if figure.measure == "time_saved":
+    if column.measure == "time_saved":
         before = _row_of(printed.other("table2").rows, row)
         return 100 * (1 - row["seconds"] / before["seconds"]) if row["seconds"] and before["seconds"] else None
-    return row.get(figure.field)
+    return row.get(column.field)
 
 
 def _row_of(rows: list[dict], like: dict, **other) -> dict | None:
@@ -128,34 +130,40 @@ def _row_of(rows: list[dict], like: dict, **other) -> dict | None:
     return next((row for row in rows if all(row.get(key) == value for key, value in wanted.items())), None)
 
 
-def _value(figure: Figure, found: Found) -> float | None:
-    value = found.values.get(figure.measure)
-    return None if value is None else figure.factor * value
+def _value(column: PrintedColumn, found: MeasuredRow) -> float | None:
+    value = found.values.get(column.measure)
+    return None if value is None else column.factor * value
 
 
 def _sides(
-    printed: PrintedTable, layout: Layout, figure: Figure, place: int, founds: list[Found], value: float, measured
+    printed: PrintedTable,
+    layout: Layout,
+    column: PrintedColumn,
+    place: int,
+    founds: list[MeasuredRow],
+    value: float,
+    measured,
 ) -> tuple[int, int] | None:
     """The directions of the printed and the measured figure."""
     if measured is None:
         return None
-    if figure.measure in founds[place].sides:
-        return founds[place].sides[figure.measure]
-    if figure.direction == "side":
-        return _side(value, figure.neutral, figure.level), _side(measured, figure.neutral, figure.level)
+    if column.measure in founds[place].sides:
+        return founds[place].sides[column.measure]
+    if column.direction == "side":
+        return _side(value, column.neutral, column.level), _side(measured, column.neutral, column.level)
     row = printed.rows[place]
-    if figure.direction == "baseline":
+    if column.direction == "baseline":
         others = [_place(printed, _row_of(printed.rows, row, **{layout.method: layout.baseline}))]
-    elif figure.direction == "trend":
+    elif column.direction == "trend":
         others = _neighbours(printed, layout, place)
     else:
         return None
     for other in others:
         if other is None or other == place:
             continue
-        pair = printed.rows[other].get(figure.field), _value(figure, founds[other])
+        pair = printed.rows[other].get(column.field), _value(column, founds[other])
         if None not in pair:
-            return _side(value, pair[0], figure.level), _side(measured, pair[1], figure.level)
+            return _side(value, pair[0], column.level), _side(measured, pair[1], column.level)
     return None
 
 

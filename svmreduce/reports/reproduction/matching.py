@@ -1,4 +1,4 @@
-"""Which records stand beside a printed row: data sets by their cards, methods by their labels and parameters."""
+"""Which records belong to a printed row: data sets by their cards, methods by their labels and parameters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import math
 import re
 from dataclasses import dataclass
 
-from svmreduce.experiments.store import Records
+from svmreduce.experiments.recorded_run import Run
+from svmreduce.experiments.records import RANDOM, Record
 from svmreduce.papers import PrintedTable
 from svmreduce.papers.layouts import DEFAULTS, GENERATORS, KERNEL_NAMES, METHODS, PARAMETERS, PERCENT, Layout
 
@@ -15,7 +16,7 @@ _RANKED = "mahalanobis"  # the first working set that the LP-SVR paper calls its
 
 
 @dataclass(frozen=True)
-class Data:
+class MatchedData:
     """A measured data set that stands for a printed one, and why it is not quite the same, if so."""
 
     title: str
@@ -25,24 +26,12 @@ class Data:
 class Matching:
     """The records of a run, found by the names of one printed table."""
 
-    def __init__(self, records: Records, printed: PrintedTable, layout: Layout):
-        self.printed, self.layout = printed, layout
-        self.fits: dict[str, dict[str, dict]] = {}  # title -> label -> first record
-        self.reductions: dict[str, list[dict]] = {}
-        self._rows: dict[str, int] = {}
-        for record in records.records:
-            title = record["dataset"]
-            if record["kind"] == "fit":
-                self.fits.setdefault(title, {}).setdefault(record["method"], record)
-            else:
-                self.reductions.setdefault(title, []).append(record)
-            rows = (record["sizes"] or {}).get("train_rows")
-            if rows:
-                self._rows[title] = max(rows, self._rows.get(title, 0))
-        titles = [*self.fits, *(title for title in self.reductions if title not in self.fits)]
-        self._sources = {title: _source(title, records.config) for title in titles}
+    def __init__(self, run: Run, printed: PrintedTable, layout: Layout):
+        self.run, self.printed, self.layout = run, printed, layout
+        titles = dict.fromkeys([*run.fits_of, *(record.dataset for record in run.reductions)])
+        self._sources = {title: _source(title, run.config) for title in titles}
 
-    def data(self, row: dict) -> Data | None:
+    def data(self, row: dict) -> MatchedData | None:
         """The measured data set that fits best: the same one, else a stand-in; of several sizes the nearest."""
         name, size = row["dataset"], printed_size(self.printed, row)
         found = []
@@ -50,41 +39,42 @@ class Matching:
             kind = _kinship(self.printed.paper, name, title, source)
             if kind is None:
                 continue
-            rows = self._rows.get(title)
+            rows = self.run.train_rows.get(title)
             ratio = rows / size if rows and size else 1.0
             caveats = [f"{title} stands in for {name}"] if kind else []
             if not _SAME_SIZE[0] <= ratio <= _SAME_SIZE[1]:
                 caveats.append(f"{rows:,} of {size:,} rows" if ratio < 1 else f"{rows:,} rows instead of {size:,}")
             found.append((kind, abs(math.log(ratio)), title, tuple(caveats)))
-        return Data(*min(found)[2:]) if found else None
+        return MatchedData(*min(found)[2:]) if found else None
 
     def method(self, title: str, row: dict, ranked: bool = False) -> str | None:
         """The label of the method that a printed row means; None if the run has none."""
         starts = self._starts(row[self.layout.method]) if self.layout.method else ("",)
         found = []
-        for label, record in self.fits.get(title, {}).items():
+        for label, fits in self.run.fits_of.get(title, {}).items():
             place = next((place for place, start in enumerate(starts) if plain(label).startswith(start)), None)
-            if place is not None and self._may_be(record, row, ranked):
+            if place is not None and self._may_be(fits[0], row, ranked):
                 found.append((place, len(label), label))  # of several the one with the least added to the name
         return min(found)[2] if found else None
 
-    def _may_be(self, record: dict, row: dict, ranked: bool) -> bool:
+    def _may_be(self, record: Record, row: dict, ranked: bool) -> bool:
         """Do parameters, kernel and working set agree? Where the table names no method it is a reduction's."""
         layout, has_label = self.layout, bool(self.layout.method)
-        if record["reducer"] == "random" or (record["reducer"] is None and not has_label):
+        if record.reducer == RANDOM or (record.reducer is None and not has_label):
             return False
-        if (has_label and _is_ranked(record) != ranked) or layout.kernel not in ("", _kernel(record["solver_params"])):
+        if (has_label and _is_ranked(record) != ranked) or layout.kernel not in ("", _kernel(record.solver_params)):
             return False
         keys = [key for key in layout.keys if key in PARAMETERS]
         return all(_agrees(record, key, row.get(key), lenient=has_label) for key in keys)
 
-    def reductions_like(self, title: str, row: dict) -> list[dict]:
+    def reductions_like(self, title: str, row: dict) -> list[Record]:
         """The reductions with the parameters of a printed row, over all folds and seeds."""
         return [
             record
-            for record in self.reductions.get(title, [])
-            if record["reducer"] != "random"
-            and _kernel(record["reducer_params"]) == self.layout.kernel
+            for record in self.run.reductions
+            if record.dataset == title
+            and record.reducer != RANDOM
+            and _kernel(record.reducer_params) == self.layout.kernel
             and all(_agrees(record, key, row.get(key), lenient=False) for key in self.layout.keys)
         ]
 
@@ -150,16 +140,16 @@ def _card_names(name: str, paper: str) -> tuple[str | None, str | None]:
     return owner.papers.get(paper), owner.stands_in.get(paper)
 
 
-def _kernel(params: dict | None) -> str:
-    return (params or {}).get("kernel", "rbf")  # what every kernel method has when nothing else is said
+def _kernel(params: dict) -> str:
+    return params.get("kernel", "rbf")  # what every kernel method has when nothing else is said
 
 
-def _is_ranked(record: dict) -> bool:
-    given = [*(record["solver_params"] or {}).values(), *(record["reducer_params"] or {}).values(), record["reducer"]]
-    return _RANKED in given or "rank" in plain(record["method"])
+def _is_ranked(record: Record) -> bool:
+    given = [*record.solver_params.values(), *record.reducer_params.values(), record.reducer]
+    return _RANKED in given or "rank" in plain(record.method)
 
 
-def _agrees(record: dict, key: str, printed, lenient: bool) -> bool:
+def _agrees(record: Record, key: str, printed, lenient: bool) -> bool:
     """Has the record this value of the parameter? One that it does not have is no contradiction to a label."""
     if printed is None:
         return True
@@ -173,11 +163,11 @@ def _agrees(record: dict, key: str, printed, lenient: bool) -> bool:
     return math.isclose(value, printed) or (key in PERCENT and math.isclose(100 * value, printed))
 
 
-def _parameter(record: dict, key: str):
+def _parameter(record: Record, key: str):
     for name in PARAMETERS.get(key, ()):
-        for section in ("reducer_params", "solver_params", "point"):
-            if name in (record[section] or {}):
-                return record[section][name]
+        for given in (record.reducer_params, record.solver_params, record.point):
+            if name in given:
+                return given[name]
     return DEFAULTS.get(key)
 
 

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from statistics import fmean
 
-from svmreduce.experiments.store import Records
-from svmreduce.reports.cells import natural_key
-from svmreduce.reports.series import CONTROL, Panel, Spot, panels, spread
+from svmreduce.experiments.ordering import natural_key
+from svmreduce.experiments.panels import Panel, Spot, spread
+from svmreduce.experiments.recorded_run import Run
+from svmreduce.experiments.records import RANDOM, control_label, controlled_label
 
 
 @dataclass(frozen=True)
@@ -33,15 +34,11 @@ class Sweep:
     curves: list[Curve]
 
 
-def growing(records: Records) -> list[Sweep]:
+def growing(run: Run) -> list[Sweep]:
     """Training time over rows, for data sets that differ in their size: a1a … a9a, checkerboard:1000 …"""
-    rows: dict[str, int] = {}
-    for record in records.records:
-        size = (record["sizes"] or {}).get("train_rows")
-        if size:
-            rows[record["dataset"]] = max(size, rows.get(record["dataset"], 0))
+    rows = run.train_rows
     families: dict[str, list[Panel]] = {}
-    for panel in panels(records):
+    for panel in run.panels:
         if panel.dataset in rows:
             families.setdefault(_family(panel.dataset), []).append(panel)
     sweeps = []
@@ -69,10 +66,10 @@ def slope(curve: Curve) -> float:
     return math.fsum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)) / along
 
 
-def swept(records: Records) -> Iterator[Sweep]:
+def swept(run: Run) -> Iterator[Sweep]:
     """Accuracy and time over a parameter with at least three values: of a method, or the only one of the grid."""
-    parameters = _parameters(records)
-    for panel in panels(records):
+    parameters = _parameters(run)
+    for panel in run.panels:
         score = "mse" if panel.is_regression else "accuracy"
         for name, groups in _varied(panel, parameters[panel.dataset]).items():
             for measure, value in ((score, _score(panel)), ("training", lambda spot: spot.training)):
@@ -87,20 +84,20 @@ def swept(records: Records) -> Iterator[Sweep]:
                     for label, spots in panel.spots.items()
                 ]
                 yield Sweep(panel.dataset, name, measure, [curve for curve in curves if len(curve.x) >= 3])
-    yield from _kept(records)
+    yield from _kept(run)
 
 
-def histories(records: Records) -> Iterator[tuple[str, str, list[Curve]]]:
+def histories(run: Run) -> Iterator[tuple[str, str, list[Curve]]]:
     """What a method wrote down while it ran: every counter that is a list of numbers, or of (step, number) pairs."""
     found: dict[tuple[str, str], dict[str, Curve]] = {}
-    for record in records.records:
-        for name, values in (record.get("counters") or {}).items():
-            if isinstance(values, list) and len(values) >= 3 and record["kind"] == "fit":
+    for record in run.fits:
+        for name, values in record.counters.items():
+            if isinstance(values, list) and len(values) >= 3:
                 pairs = [pair if isinstance(pair, list) else (step, pair) for step, pair in enumerate(values, 1)]
                 pairs = [(step, value) for step, value in pairs if isinstance(value, (int, float))]
                 if pairs:
-                    curve = Curve(record["method"], *zip(*pairs, strict=True))
-                    found.setdefault((record["dataset"], name), {}).setdefault(record["method"], curve)
+                    curve = Curve(record.method, *zip(*pairs, strict=True))
+                    found.setdefault((record.dataset, name), {}).setdefault(record.method, curve)
     for (dataset, name), curves in found.items():
         yield dataset, name, list(curves.values())
 
@@ -124,23 +121,23 @@ def _curve_of(label: str, members: dict[float, str], panel: Panel, value: Callab
     return _curve(label, [(x, values) for x, values in samples if values])
 
 
-def _parameters(records: Records) -> dict[str, dict[str, dict]]:
+def _parameters(run: Run) -> dict[str, dict[str, dict]]:
     """Data set -> label -> the parameters of solver and reducer that no grid varies."""
     found: dict[str, dict[str, dict]] = {}
-    for record in records.records:
-        if record["kind"] == "fit":
-            given = {f"solver {key}": value for key, value in (record["solver_params"] or {}).items()}
-            given |= {f"reducer {key}": value for key, value in (record["reducer_params"] or {}).items()}
-            own = {key: value for key, value in given.items() if key.split(" ", 1)[1] not in (record["point"] or {})}
-            own |= {"solver": record["solver"], "reducer": record["reducer"]}
-            found.setdefault(record["dataset"], {}).setdefault(record["method"], own)
+    for dataset, methods in run.fits_of.items():
+        for label, (first, *_) in methods.items():
+            given = {f"solver {key}": value for key, value in first.solver_params.items()}
+            given |= {f"reducer {key}": value for key, value in first.reducer_params.items()}
+            own = {key: value for key, value in given.items() if key.split(" ", 1)[1] not in first.point}
+            own |= {"solver": first.solver, "reducer": first.reducer}
+            found.setdefault(dataset, {})[label] = own
     return found
 
 
 def _varied(panel: Panel, parameters: dict[str, dict]) -> dict[str, dict[str, dict[float, str]]]:
     """Parameter -> name of a family -> value -> label, where methods differ in that parameter alone."""
     found: dict[str, dict[str, dict[float, str]]] = {}
-    labels = [label for label in panel.spots if label in parameters and not label.endswith(CONTROL)]
+    labels = [label for label in panel.spots if label in parameters and controlled_label(label) is None]
     for key in dict.fromkeys(key for label in labels for key in parameters[label]):
         groups: dict[str, dict[float, str]] = {}
         for label in labels:
@@ -153,9 +150,10 @@ def _varied(panel: Panel, parameters: dict[str, dict]) -> dict[str, dict[str, di
                 name = key.split(" ", 1)[-1]
                 family = _shared_name(list(members.values()), name)
                 found.setdefault(name, {})[family] = members
-                controls = {x: label + CONTROL for x, label in members.items() if label + CONTROL in panel.spots}
+                controls = {x: control_label(label) for x, label in members.items()}
+                controls = {x: label for x, label in controls.items() if label in panel.spots}
                 if len(controls) >= 3:
-                    found[name][family + CONTROL] = controls
+                    found[name][control_label(family)] = controls
     return found
 
 
@@ -179,14 +177,14 @@ def _single_grid_parameter(panel: Panel) -> list[str]:
     ]
 
 
-def _kept(records: Records) -> Iterator[Sweep]:
+def _kept(run: Run) -> Iterator[Sweep]:
     """Share of the rows that each reduction keeps, over the kernel width."""
     samples: dict[str, dict[str, list]] = {}
-    for record in records.records:
-        sizes, width = record["sizes"] or {}, (record["point"] or {}).get("gamma")
-        if record["kind"] == "reduction" and record["reducer"] != "random" and _is_number(width) and sizes:
-            share = sizes["kept_rows"] / sizes["train_rows"]
-            samples.setdefault(record["dataset"], {}).setdefault(record["method"], []).append((width, [share]))
+    for record in run.reductions:
+        width = record.point.get("gamma")
+        share = record.kept_share
+        if record.reducer != RANDOM and _is_number(width) and share is not None:
+            samples.setdefault(record.dataset, {}).setdefault(record.method, []).append((width, [share]))
     for dataset, methods in samples.items():
         curves = [
             _curve(label, found) for label, found in sorted(methods.items(), key=lambda item: natural_key(item[0]))

@@ -9,14 +9,16 @@ from __future__ import annotations
 import shlex
 from importlib.resources import files
 
-from svmreduce.experiments.store import Records
-from svmreduce.reports import drawing, papers, plots, tables, words
-from svmreduce.reports.environment import environment_facts, environment_lines
-from svmreduce.reports.judging import MARKS, NOT_MEASURED, NOT_PRINTED
+from svmreduce.experiments.recorded_run import Run
+from svmreduce.reports import drawing
 from svmreduce.reports.markup import Markup, joined, slug, table, tag
-from svmreduce.reports.papers import Beside
-from svmreduce.reports.plots import Drawing
 from svmreduce.reports.render import Table
+from svmreduce.reports.reproduction import cell_markup
+from svmreduce.reports.reproduction.paper_comparison import PaperComparison, wide_table
+from svmreduce.reports.reproduction.verdicts import MARKS, NOT_MEASURED, NOT_PRINTED
+from svmreduce.reports.run import plots, run_tables, summary_text
+from svmreduce.reports.run.measured_on import environment_facts, environment_lines
+from svmreduce.reports.run.plots import Drawing
 
 MOST_FITS = 600  # rows; a page with more of them is no page any more
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
@@ -26,28 +28,28 @@ _FIRST = (
 )  # fmt: skip
 
 
-def html(records: Records, paper: Beside | None, command: str) -> str:
+def html(run: Run, paper: PaperComparison | None, command: str) -> str:
     """The page as text.
 
     Parameters
     ----------
-    paper : the printed table to show beside the run, if any
+    paper : the printed table to show next to the run, if any
     command : what made this page, to be shown on it
     """
-    made = plots.drawings(records, paper)
-    summary = tables.summary_table(records)
+    made = plots.drawings(run, paper)
+    summary = run_tables.summary_table(run)
     sections = {
-        "Summary": _summary(records, paper, made),
+        "Summary": _summary(run, paper, made),
         "Results": _results(summary),
         "Paper": _paper(paper, made) if paper else "",
         "Figures": _figures([one for one in made if one.dataset]),
-        "Failures": _failures(records),
-        "Every fit": _fits(records),
-        "How it was made": _how(records, command),
+        "Failures": _failures(run),
+        "Every fit": _fits(run),
+        "How it was made": _how(run, command),
     }
     sections = {title: content for title, content in sections.items() if content}
     links = [tag("li", tag("a", title, href=f"#{_anchor(title)}")) for title in sections]
-    title, line = _title(records), _line(records)
+    title, line = _title(run), _line(run)
     body = [
         tag("header", tag("h1", title), tag("p", line, class_="meta")),
         tag("nav", tag("ul", *links), aria_label="On this page"),
@@ -65,8 +67,8 @@ def html(records: Records, paper: Beside | None, command: str) -> str:
     return f"<!DOCTYPE html>\n{tag('html', tag('head', *head), tag('body', *body), lang='en')}\n"
 
 
-def _summary(records: Records, paper: Beside | None, made: list[Drawing]) -> list[Markup]:
-    found = words.sentences(records, paper)
+def _summary(run: Run, paper: PaperComparison | None, made: list[Drawing]) -> list[Markup]:
+    found = summary_text.sentences(run, paper)
     listed = tag("ul", *(tag("li", sentence) for sentence in found), class_="summary")
     overview = [_figure(one) for one in made if one.kind == "speed-up"]
     lead = tag("div", tag("div", listed), *overview, class_="lead two" if overview else "lead")
@@ -83,7 +85,7 @@ def _results(summary: Table) -> list[Markup]:
     return [tag("h2", "Results"), table(short), *_notes(summary.notes), whole]
 
 
-def _paper(paper: Beside, made: list[Drawing]) -> list[Markup]:
+def _paper(paper: PaperComparison, made: list[Drawing]) -> list[Markup]:
     counts = paper.counts
     total = sum(counts.values())
     parts = [tag("span", class_=slug(name), style=f"width:{100 * n / total:.3f}%") for name, n in counts.items()]
@@ -91,7 +93,7 @@ def _paper(paper: Beside, made: list[Drawing]) -> list[Markup]:
         tag("li", tag("span", f"{MARKS[name]} {name}".strip(), class_=f"verdict {slug(name)}"), f" {number}")
         for name, number in counts.items()
     ]
-    wide = papers.wide_table(paper)
+    wide = wide_table(paper)
     only = tag("input", type="checkbox", class_="only", id="only-measured")
     label = tag("label", "Only rows with a measurement", for_="only-measured")
     drawn = [_figure(one) for one in made if one.kind.startswith("printed ")]
@@ -101,7 +103,7 @@ def _paper(paper: Beside, made: list[Drawing]) -> list[Markup]:
         tag("p", f"{paper.printed.title}. {paper.printed.caption}. Each cell: printed → measured."),
         tag("div", *parts, class_="tally", role="img", aria_label="Verdicts: " + _counted(counts)),
         tag("ul", *legend, class_="legend"),
-        tag("div", only, label, table(wide, _row_class, is_tall=len(wide.rows) > 60)),
+        tag("div", only, label, table(wide, _row_class, cell=cell_markup.cell, is_tall=len(wide.rows) > 60)),
         *_notes(wide.notes[1:]),
         figures,
     ]
@@ -139,18 +141,18 @@ def _figure(one: Drawing) -> Markup:
 _MADE = tag("a", "How it was made", href="#how-it-was-made")
 
 
-def _failures(records: Records) -> list[Markup]:
-    failures = tables.failures_table(records)
+def _failures(run: Run) -> list[Markup]:
+    failures = run_tables.failures_table(run)
     if not failures.rows:
         return [tag("h2", "Failures"), tag("p", "Every reduction and every fit ended well.")]
-    text = f"{len(failures.rows)} of {len(records.records)} records did not end well."
+    text = f"{len(failures.rows)} of {len(run.records)} records did not end well."
     return [tag("h2", "Failures"), tag("p", text), table(failures, is_tall=len(failures.rows) > 20)]
 
 
-def _fits(records: Records) -> list[Markup]:
-    fits = tables.fits_table(records)
+def _fits(run: Run) -> list[Markup]:
+    fits = run_tables.fits_table(run)
     if len(fits.rows) > MOST_FITS:
-        command = shlex.join(["svmreduce", "report", str(records.path.parent), "--by", "fits", "--format", "csv"])
+        command = shlex.join(["svmreduce", "report", str(run.path.parent), "--by", "fits", "--format", "csv"])
         return [
             tag("h2", "Every fit"),
             tag("p", f"{len(fits.rows):,} rows, too many for a page: ", tag("code", command)),
@@ -159,23 +161,23 @@ def _fits(records: Records) -> list[Markup]:
     return [tag("h2", "Every fit"), shown]
 
 
-def _how(records: Records, command: str) -> list[Markup]:
-    folder = str(records.path.parent)
-    config = records.config_text
+def _how(run: Run, command: str) -> list[Markup]:
+    folder = str(run.path.parent)
+    config = run.config_text
     first = config.splitlines()[0] if config else ""
-    run = (
+    made_by = (
         first.removeprefix("# ")
         if first.startswith("# svmreduce ")
         else f"svmreduce run {folder}/config.yaml -o {folder}"
     )
     parts = [tag("h2", "How it was made")]
     if config:
-        parts += [tag("h3", "Run"), tag("pre", tag("code", run))]
+        parts += [tag("h3", "Run"), tag("pre", tag("code", made_by))]
     lines = f"{command}\nsvmreduce report {shlex.quote(folder)} --plots figures --plot-format pdf"
     parts += [tag("h3", "Page and figures"), tag("pre", tag("code", lines))]
     if config:
         parts += [tag("h3", "Experiment"), tag("pre", tag("code", config))]
-    lines = [tag("li", line) for line in environment_lines(records)]
+    lines = [tag("li", line) for line in environment_lines(run)]
     return [*parts, tag("h3", "Environment"), tag("ul", *lines)]
 
 
@@ -183,18 +185,18 @@ def _notes(notes: list[str]) -> list[Markup]:
     return [tag("p", note, class_="note") for note in notes]
 
 
-def _title(records: Records) -> str:
-    given = (records.config or {}).get("title")
-    return given or str(records.records[0].get("experiment") or records.path.parent.name)
+def _title(run: Run) -> str:
+    given = (run.config or {}).get("title")
+    return given or str(run.records[0].experiment or run.path.parent.name)
 
 
-def _line(records: Records) -> str:
-    facts, first = environment_facts(records), records.records[0]
+def _line(run: Run) -> str:
+    facts, first = environment_facts(run), run.records[0]
     hosts = ", ".join(dict.fromkeys(str(host["cpu"] or "unknown CPU") for host in facts["hosts"].values()))
     threads = ", ".join(facts["threads"])
     words_ = [
-        f"experiment {first['experiment']}" if first.get("experiment") else "",
-        f"scale {first['scale']}" if first.get("scale") else "",
+        f"experiment {first.experiment}" if first.experiment else "",
+        f"scale {first.scale}" if first.scale else "",
         f"{facts['records']:,} records",
         (facts["first_started"] or "")[:10],
         hosts,
@@ -208,4 +210,4 @@ def _anchor(title: str) -> str:
 
 
 def _asset(name: str) -> Markup:
-    return Markup(files("svmreduce.reports").joinpath(name).read_text(encoding="utf-8"))
+    return Markup(files("svmreduce.reports.run").joinpath(name).read_text(encoding="utf-8"))

@@ -6,30 +6,28 @@ from collections import Counter
 from collections.abc import Iterable
 from statistics import geometric_mean
 
-from svmreduce.experiments.metrics import summarise
-from svmreduce.experiments.store import Records
-from svmreduce.reports.cells import natural_key
-from svmreduce.reports.environment import environment_facts
-from svmreduce.reports.judging import CONTRADICTED, JUDGED, NOT_COMPARABLE
-from svmreduce.reports.papers import Beside
-from svmreduce.reports.series import CONTROL
+from svmreduce.experiments.ordering import natural_key
+from svmreduce.experiments.recorded_run import Run
+from svmreduce.experiments.records import NOT_CONVERGED, controlled_label
+from svmreduce.reports.reproduction.paper_comparison import PaperComparison
+from svmreduce.reports.reproduction.verdicts import CONTRADICTED, JUDGED, NOT_COMPARABLE
+from svmreduce.reports.run.measured_on import environment_facts
 
 NO_LOSS = 0.01  # accuracy at the best point this much below the baseline's still counts as level
 _MOST = 5  # data sets that get a sentence of their own
 _BUSY = 1.5  # load average beyond which times are worth a warning
 
 
-def sentences(records: Records, paper: Beside | None = None) -> list[str]:
+def sentences(run: Run, paper: PaperComparison | None = None) -> list[str]:
     """The summary, most important first."""
-    rows = summarise(records.records)
-    found = [_compared(records, rows), *_gains(rows)]
-    if records.missing:
-        planned = len(records.records) + records.missing
-        found.insert(0, f"Not complete: {records.missing} of {planned} planned records are still to be made.")
+    found = [_compared(run), *_gains(run.summary)]
+    if run.missing:
+        planned = len(run.records) + run.missing
+        found.insert(0, f"Not complete: {run.missing} of {planned} planned records are still to be made.")
     if paper:
         found += _verdicts(paper)
-    found.append(_failures(records))
-    load = max((host["load_max"] or 0.0 for host in environment_facts(records)["hosts"].values()), default=0.0)
+    found.append(_failures(run))
+    load = max((host["load_max"] or 0.0 for host in environment_facts(run)["hosts"].values()), default=0.0)
     if load > _BUSY:
         found.append(
             f"The machine was busy (load up to {load:.1f}): seconds and their ratios are noisy, counts are not."
@@ -37,18 +35,17 @@ def sentences(records: Records, paper: Beside | None = None) -> list[str]:
     return found
 
 
-def _compared(records: Records, rows: list[dict]) -> str:
-    methods = dict.fromkeys(row["method"] for row in rows if not row["method"].endswith(CONTROL))
-    controls = sum(row["method"].endswith(CONTROL) for row in rows) > 0
-    datasets = sorted({row["dataset"] for row in rows}, key=natural_key)
-    fits = [record for record in records.records if record["kind"] == "fit"]
-    points = len({str(sorted((record["point"] or {}).items())) for record in fits})
-    splits = len({(record["fold"], record["seed"], record["repeat"]) for record in fits})
+def _compared(run: Run) -> str:
+    labels = [row["method"] for row in run.summary]
+    methods = dict.fromkeys(label for label in labels if controlled_label(label) is None)
+    datasets = sorted(run.methods, key=natural_key)
+    points = len({str(sorted(record.point.items())) for record in run.fits})
+    splits = len({(record.fold, record.seed, record.repeat) for record in run.fits})
     text = f"{_count(len(methods), 'method')} ({_listed(methods)}) on {_count(len(datasets), 'data set')}"
     text += f" ({_listed(datasets)}), {_count(points, 'grid point')}"
     text += f", {_count(splits, 'fold, seed or repeat', 'folds, seeds and repeats')}" if splits > 1 else ""
-    text += ", and beside each reduction a random sample of equal size" if controls else ""
-    return f"{text}: {_count(len(fits), 'fit')}."
+    text += ", and beside each reduction a random sample of equal size" if len(methods) < len(set(labels)) else ""
+    return f"{text}: {_count(len(run.fits), 'fit')}."
 
 
 def _gains(rows: list[dict]) -> list[str]:
@@ -56,7 +53,7 @@ def _gains(rows: list[dict]) -> list[str]:
     pairs = []  # (row, the baseline's row on the same data set)
     for row in rows:
         base = next((r for r in rows if (r["dataset"], r["method"]) == (row["dataset"], row["baseline"])), None)
-        if base and row is not base and row["ots"] is not None and not row["method"].endswith(CONTROL):
+        if base and row is not base and row["ots"] is not None and controlled_label(row["method"]) is None:
             pairs.append((row, base))
     datasets = sorted({row["dataset"] for row, _ in pairs}, key=natural_key)
     if len(datasets) <= _MOST:
@@ -125,7 +122,7 @@ def _times(ratio: float, other: str = "") -> str:
     return ("" if ratio <= 1.05 else f"{ratio:.3g} times ") + "as fast" + (f" as {other}" if other else "")
 
 
-def _verdicts(paper: Beside) -> list[str]:
+def _verdicts(paper: PaperComparison) -> list[str]:
     counts = paper.counts
     judged = sum(counts.get(verdict, 0) for verdict in JUDGED)
     total = sum(cell.printed is not None for row in paper.rows for cell in row.cells.values())
@@ -134,23 +131,25 @@ def _verdicts(paper: Beside) -> list[str]:
     if counts.get(NOT_COMPARABLE):
         text += f"; {counts[NOT_COMPARABLE]} measured, but not comparable"
     against = [
-        f"{figure.title} of {' '.join(str(value) for value in row.names.values() if value is not None)}"
+        f"{column.title} of {' '.join(str(value) for value in row.names.values() if value is not None)}"
         for row in paper.rows
-        for figure in paper.figures
-        if row.cells[figure.field].verdict == CONTRADICTED
+        for column in paper.columns
+        if row.cells[column.field].verdict == CONTRADICTED
     ]
     return [text + ".", *([f"Contradicted: {_listed(against)}."] if against else [])]
 
 
-def _failures(records: Records) -> str:
-    failed = [record for record in records.records if record["status"] not in ("ok", "not_converged")]
-    early = sum(record["status"] == "not_converged" for record in records.records)
+def _failures(run: Run) -> str:
+    failed = [record for record in run.records if not record.is_finished]
+    early = sum(record.status == NOT_CONVERGED for record in run.records)
     late = f" {_count(early, 'fit')} stopped before reaching the tolerance." if early else ""
     if not failed:
         return f"Nothing failed.{late}"
-    kinds = ", ".join(f"{count} {status}" for status, count in Counter(r["status"] for r in failed).most_common())
-    who = Counter(f"{record['method']} on {record['dataset']}" for record in failed)
-    return f"{len(failed)} of {len(records.records)} records have no result ({kinds}): {_listed(who)}.{late}"
+    kinds = ", ".join(
+        f"{count} {status}" for status, count in Counter(record.status for record in failed).most_common()
+    )
+    who = Counter(f"{record.method} on {record.dataset}" for record in failed)
+    return f"{len(failed)} of {len(run.records)} records have no result ({kinds}): {_listed(who)}.{late}"
 
 
 def _count(number: int, one: str, many: str = "") -> str:

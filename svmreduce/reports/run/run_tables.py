@@ -6,11 +6,12 @@ cells a figure is and how many failed, and every failed cell has a row with its 
 
 from __future__ import annotations
 
-from svmreduce.experiments.metrics import METRICS, summarise
-from svmreduce.experiments.store import Records
-from svmreduce.reports.cells import identity, natural_key, point_text
-from svmreduce.reports.environment import environment_facts, environment_lines
+from svmreduce.experiments.metrics import METRICS
+from svmreduce.experiments.ordering import natural_key
+from svmreduce.experiments.recorded_run import Run
+from svmreduce.experiments.records import FIT, REDUCTION, Record
 from svmreduce.reports.render import Column, Table, counts, exact, percent, significant
+from svmreduce.reports.run.measured_on import environment_facts, environment_lines
 
 _DATASET = Column("dataset", "dataset", is_text=True, is_key=True)
 _METHOD = Column("method", "method", is_text=True, is_key=True)
@@ -80,15 +81,15 @@ FAILURES = [
 ]
 
 
-def summary_table(records: Records) -> Table:
+def summary_table(run: Run) -> Table:
     """The papers' figures, one row per data set and method, the baseline first."""
     rows = sorted(
-        summarise(records.records),
+        run.summary,
         key=lambda row: (natural_key(row["dataset"]), row["method"] != row["baseline"], natural_key(row["method"])),
     )
     all_converged = not any(row["not_converged"] for row in rows)
     columns = [column for column in SUMMARY if not (all_converged and column.key == "not_converged")]
-    table = Table(f"{_title(records)}: figures per data set and method", columns, rows)
+    table = Table(f"{_title(run)}: figures per data set and method", columns, rows)
     shown = {column.key for column in table.used()}
     baselines = sorted({row["baseline"] for row in rows} - {None}, key=natural_key)
     legend = [text for key, text in _LEGEND.items() if key in shown]
@@ -107,57 +108,54 @@ def _odd_counts(row: dict) -> str:
     return f"{row['dataset']}, {row['method']}: {'; '.join(odd)} cells." if odd else ""
 
 
-def fits_table(records: Records, kind: str = "fit") -> Table:
+def fits_table(run: Run, kind: str = FIT) -> Table:
     """One row per fit, sorted by data set, method, point, fold, seed and repeat; numbers as numbers."""
-    found = sorted((record for record in records.records if record["kind"] == kind), key=identity)
-    return Table(f"{_title(records)}: every {kind}", FITS, [_fit_row(record) for record in found])
+    found = sorted(run.fits if kind == FIT else run.reductions, key=lambda record: record.identity)
+    return Table(f"{_title(run)}: every {kind}", FITS, [_fit_row(record) for record in found])
 
 
-def reductions_table(records: Records) -> Table:
+def reductions_table(run: Run) -> Table:
     """One row per reduction, in the same way."""
-    return fits_table(records, "reduction")
+    return fits_table(run, REDUCTION)
 
 
-def failures_table(records: Records) -> Table:
+def failures_table(run: Run) -> Table:
     """Every reduction and every fit that did not end well, with its reason."""
-    failed = sorted((record for record in records.records if record["status"] != "ok"), key=identity)
-    rows = [
-        {**{column.key: record.get(column.key) for column in FAILURES}, "point": point_text(record.get("point"))}
-        for record in failed
-    ]
-    return Table(f"{_title(records)}: cells that did not end well ({len(rows)})", FAILURES, rows)
+    failed = sorted((record for record in run.records if not record.is_ok), key=lambda record: record.identity)
+    rows = [{column.key: getattr(record, column.key) for column in FAILURES} for record in failed]
+    rows = [row | {"point": record.point_text} for row, record in zip(rows, failed, strict=True)]
+    return Table(f"{_title(run)}: cells that did not end well ({len(rows)})", FAILURES, rows)
 
 
-def environment_table(records: Records) -> Table:
+def environment_table(run: Run) -> Table:
     """A table of notes only: machine, versions, load, code, and what could not be read."""
-    return Table("Measured", [], [], environment_lines(records))
+    return Table("Measured", [], [], environment_lines(run))
 
 
 _FIRST = {"summary": summary_table, "fits": fits_table, "reductions": reductions_table}
 
 
-def report_tables(records: Records, by: str = "summary") -> list[Table]:
+def report_tables(run: Run, by: str = "summary") -> list[Table]:
     """All tables of a report: what was asked for, the failures if there are any, and the footer."""
-    first = _FIRST[by](records)
+    first = _FIRST[by](run)
     if not first.rows and by == "summary":  # an experiment of reductions only
-        first = reductions_table(records)
-    failures = failures_table(records)
-    return [first, *([failures] if failures.rows else []), environment_table(records)]
+        first = reductions_table(run)
+    failures = failures_table(run)
+    return [first, *([failures] if failures.rows else []), environment_table(run)]
 
 
-def report_facts(records: Records, by: str = "summary") -> dict:
+def report_facts(run: Run, by: str = "summary") -> dict:
     """The same for programs, with raw values."""
-    first = _FIRST[by](records)
-    return {by: first.rows, "failures": failures_table(records).rows, "environment": environment_facts(records)}
+    first = _FIRST[by](run)
+    return {by: first.rows, "failures": failures_table(run).rows, "environment": environment_facts(run)}
 
 
-def _fit_row(record: dict) -> dict:
-    row = {key: value for section in _SECTIONS for key, value in (record.get(section) or {}).items()}
+def _fit_row(record: Record) -> dict:
+    row = {key: value for section in _SECTIONS for key, value in getattr(record, section).items()}
     names = ("dataset", "method", "fold", "seed", "repeat", "status", "reason", "memory_mb")
-    return row | {name: record.get(name) for name in names} | {"point": point_text(record.get("point"))}
+    return row | {name: getattr(record, name) for name in names} | {"point": record.point_text}
 
 
-def _title(records: Records) -> str:
-    first = records.records[0]
-    words = [first.get("experiment"), first.get("scale")]
-    return " ".join(word for word in words if word) or str(records.path)
+def _title(run: Run) -> str:
+    words = [run.records[0].experiment, run.records[0].scale]
+    return " ".join(word for word in words if word) or str(run.path)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from svmreduce.reports.cells import natural_key
-from svmreduce.reports.compare import CHANGED, IMPROVED, MISSING, REGRESSION, Comparison, Finding
+from svmreduce.experiments.ordering import natural_key
+from svmreduce.reports.gate.run_comparison import CHANGED, IMPROVED, MISSING, REGRESSION, Finding, RunComparison
 from svmreduce.reports.render import Column, Table, exact
 
 _TITLES = {
@@ -35,7 +35,7 @@ _COLUMNS = [
 ]
 
 
-def summary_line(comparison: Comparison) -> str:
+def summary_line(comparison: RunComparison) -> str:
     """One sentence: the verdict, then what it rests on."""
     head = {0: "Fine", 1: "REGRESSION", 4: "NOT COMPARABLE"}[comparison.exit_code]
     found = {verdict: len(comparison.of(verdict)) for verdict in _TITLES}
@@ -48,7 +48,7 @@ def summary_line(comparison: Comparison) -> str:
     return text
 
 
-def comparison_tables(comparison: Comparison) -> list[Table]:
+def comparison_tables(comparison: RunComparison) -> list[Table]:
     """The summary, then what is worse, missing, improved and changed, as far as there is any."""
     notes = list(comparison.notes)
     if comparison.extra:
@@ -62,7 +62,7 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
     return tables
 
 
-def junit(comparison: Comparison) -> bytes:
+def junit(comparison: RunComparison) -> bytes:
     """One test case per data set and method: a regression is a failure, a missing row an error."""
     names = {(finding.dataset, finding.method) for finding in comparison.findings} | set(comparison.matched)
     suite = ElementTree.Element("testsuite", name="svmreduce compare", tests=str(len(names)))

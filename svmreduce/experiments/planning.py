@@ -21,6 +21,7 @@ from svmreduce.data.fetching import content_hash
 from svmreduce.data.prepare import make_scaler
 from svmreduce.errors import InputError
 from svmreduce.experiments.config import Config, MethodPart, SolverConfig
+from svmreduce.experiments.records import RANDOM, control_label
 from svmreduce.kernels import parse_kernel
 from svmreduce.reducers import REDUCERS
 from svmreduce.registry import build_method, nearest_name_error, parameters_of
@@ -65,7 +66,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Method:
+class PlannedMethod:
     """A row of the tables: solver and reducer with their own parameters."""
 
     label: str
@@ -106,7 +107,7 @@ def expand(config: Config) -> list[Task]:
     return list(tasks.values())
 
 
-def methods_of(config: Config) -> list[Method]:
+def methods_of(config: Config) -> list[PlannedMethod]:
     """The rows of the tables, each checked: unknown names and parameters, impossible pairs."""
     methods = []
     for entry in config.solvers:
@@ -145,7 +146,7 @@ def points_of(config: Config) -> list[dict]:
     return [dict(zip(config.grid, values, strict=True)) for values in product(*config.grid.values())]
 
 
-def _variants(entry: SolverConfig, reducer: MethodPart | None, config: Config) -> list[Method]:
+def _variants(entry: SolverConfig, reducer: MethodPart | None, config: Config) -> list[PlannedMethod]:
     """One method for each combination of the values of parameters that are lists."""
     solver_class = SOLVERS.get(entry.name)
     if reducer is not None:
@@ -165,7 +166,7 @@ def _variants(entry: SolverConfig, reducer: MethodPart | None, config: Config) -
         varied = [(key, own[key]) for key, value in entry.params.items() if isinstance(value, list)]
         varied += [(key, its[key]) for key, value in its.items() if reducer and isinstance(reducer.params[key], list)]
         label = " ".join([plain, *(f"{key}={_short(value)}" for key, value in varied)])
-        methods.append(Method(label, entry.name, own, reducer.name if reducer else None, its))
+        methods.append(PlannedMethod(label, entry.name, own, reducer.name if reducer else None, its))
     return methods
 
 
@@ -181,18 +182,18 @@ def _short(value) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _wants_control(method: Method) -> bool:
-    return method.reducer not in (None, "random")
+def _wants_control(method: PlannedMethod) -> bool:
+    return method.reducer not in (None, RANDOM)
 
 
-def _control(method: Method) -> Method:
+def _control(method: PlannedMethod) -> PlannedMethod:
     """The same solver on a random sample of the size that the reduction kept."""
     weighted = SOLVERS.get(method.solver).accepts_weights
-    return Method(f"{method.label} (random control)", method.solver, method.solver_params, "random",
-                  {"weighted": weighted}, control_of=method.label)  # fmt: skip
+    return PlannedMethod(control_label(method.label), method.solver, method.solver_params, RANDOM,
+                         {"weighted": weighted}, control_of=method.label)  # fmt: skip
 
 
-def _parameters(method: Method, point: dict, threads: int, seed: int = 0) -> tuple[dict, dict]:
+def _parameters(method: PlannedMethod, point: dict, threads: int, seed: int = 0) -> tuple[dict, dict]:
     """What solver and reducer get at this point; their own parameters win over the grid's."""
     known = parameters_of(SOLVERS.get(method.solver))
     common = point | {"threads": threads, "random_state": seed}
@@ -205,7 +206,7 @@ def _parameters(method: Method, point: dict, threads: int, seed: int = 0) -> tup
     return for_solver, for_reducer | method.reducer_params
 
 
-def _build(method: Method, point: dict, threads: int) -> None:
+def _build(method: PlannedMethod, point: dict, threads: int) -> None:
     for_solver, for_reducer = _parameters(method, point, threads)
     solver_class = SOLVERS.get(method.solver)
     build_method(method.solver, solver_class, for_solver)
@@ -216,7 +217,7 @@ def _build(method: Method, point: dict, threads: int) -> None:
         build_method(method.reducer, REDUCERS.get(method.reducer), for_reducer)
 
 
-def _tasks_of(method: Method, methods: list[Method], point: dict, here: dict, repeat: int):
+def _tasks_of(method: PlannedMethod, methods: list[PlannedMethod], point: dict, here: dict, repeat: int):
     """The fit of a method at a point, after the reductions it needs."""
     for_solver, for_reducer = _parameters(method, point, here["threads"], here["seed"])
     common = here | {"solver": method.solver, "solver_params": for_solver, "method": method.label,
@@ -244,7 +245,7 @@ def _own_code(*names: str | None) -> str:
     return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()[:16] if files else ""
 
 
-def _check_dataset(dataset, methods: list[Method]) -> None:
+def _check_dataset(dataset, methods: list[PlannedMethod]) -> None:
     """Unknown names, and a task that a method cannot do, are told before anything runs."""
     if dataset.generator:
         synthetic.check_request(dataset.generator, dataset.rows, dataset.params)
