@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from svmreduce.reports.judging import (
+
+from svmreduce import papers as printed_papers
+from svmreduce.cli.main import cli
+from svmreduce.data.cards import all_cards
+from svmreduce.errors import InputError
+from svmreduce.papers.layouts import KEPT, LAYOUTS, MAX_ACCURACY, RMSE
+from svmreduce.reports.render import latex, markdown, terminal
+from svmreduce.reports.reproduction.paper_comparison import compare_with_paper, long_table, table_of_run, wide_table
+from svmreduce.reports.reproduction.verdicts import (
     CONTRADICTED,
     NOT_COMPARABLE,
     NOT_MEASURED,
@@ -15,16 +23,8 @@ from svmreduce.reports.judging import (
     REPRODUCED,
     SAME_DIRECTION,
 )
-from svmreduce.reports.papers import beside, long_table, named_by, wide_table
-
-from svmreduce import papers as printed_papers
-from svmreduce.cli.main import cli
-from svmreduce.data.cards import all_cards
-from svmreduce.errors import InputError
-from svmreduce.papers.layouts import KEPT, LAYOUTS, MAX_ACCURACY, RMSE
-from svmreduce.reports.render import latex, markdown, terminal
 from tests.reports.made_up import as_run, record, write
-from tests.reports.test_papers import GRID, row_of, solvers
+from tests.reports.reproduction.test_paper_comparison import GRID, row_of, solvers
 
 TABLES = [f"{paper}:{table}" for paper in printed_papers.names() for table in LAYOUTS[paper]]
 
@@ -50,34 +50,39 @@ def frank_wolfe_run():
 
 
 def test_every_cell_of_the_frank_wolfe_tables_reproduces_itself(frank_wolfe_run):
-    assert beside(frank_wolfe_run, "frank_wolfe:table2").counts == {REPRODUCED: 78, NOT_COMPARABLE: 78}  # no deviation
-    counts = beside(frank_wolfe_run, "frank_wolfe:table3").counts
+    assert compare_with_paper(frank_wolfe_run, "frank_wolfe:table2").counts == {
+        REPRODUCED: 78,
+        NOT_COMPARABLE: 78,
+    }  # no deviation
+    counts = compare_with_paper(frank_wolfe_run, "frank_wolfe:table3").counts
     assert counts[REPRODUCED] == 52 and CONTRADICTED not in counts  # FW and MFW against CVM
 
 
 def test_rank_tests_from_the_records(frank_wolfe_run):
-    found = beside(frank_wolfe_run, "frank_wolfe:table5")
+    found = compare_with_paper(frank_wolfe_run, "frank_wolfe:table5")
     assert [row.cells["statistic"].measured for row in found.rows if row.names["measure"] == "time"] == [
         17,
         20,
         159,
         pytest.approx(14.858, abs=1e-3),
     ]
-    assert {row.verdict for row in beside(frank_wolfe_run, "frank_wolfe:table6").rows} == {REPRODUCED}
+    assert {row.verdict for row in compare_with_paper(frank_wolfe_run, "frank_wolfe:table6").rows} == {REPRODUCED}
 
 
 def test_rank_tests_on_fewer_data_sets_compare_who_is_ahead(frank_wolfe_run):
-    some = [entry for entry in frank_wolfe_run.records if entry["dataset"] in ("a1a", "a2a", "a3a", "w1a", "w4a")]
-    found = beside(as_run(some), "frank_wolfe:table5")
+    some = [
+        entry.to_json() for entry in frank_wolfe_run.records if entry.dataset in ("a1a", "a2a", "a3a", "w1a", "w4a")
+    ]
+    found = compare_with_paper(as_run(some), "frank_wolfe:table5")
     assert {row.verdict for row in found.rows} == {SAME_DIRECTION}
     assert {row.why for row in found.rows} == {"5 of 26 data sets"}
     swapped = [
         entry | {"seconds": entry["seconds"] | {"solve": 9999.0}} if entry["method"] == "MFW" else entry
         for entry in some
     ]
-    row = row_of(beside(as_run(swapped), "frank_wolfe:table5"), measure="time", comparison="MFW vs CVM")
+    row = row_of(compare_with_paper(as_run(swapped), "frank_wolfe:table5"), measure="time", comparison="MFW vs CVM")
     assert row.verdict == OTHER_DIRECTION
-    assert {row.verdict for row in beside(as_run(some[:3]), "frank_wolfe:table5").rows} == {NOT_MEASURED}
+    assert {row.verdict for row in compare_with_paper(as_run(some[:3]), "frank_wolfe:table5").rows} == {NOT_MEASURED}
 
 
 # The papers of ranking and cleaning
@@ -89,16 +94,22 @@ def test_what_a_ranked_working_set_saves():
         record("iris", "LP-SVR", train_rows=130, solve=4.0, n_iter=100),
         record("iris", "LP-SVR ranked", train_rows=130, solve=2.2, n_iter=97),
     ]
-    row = row_of(beside(as_run(made), "lp_svr:table3"), dataset="Iris", method="LP-SVR")
+    row = row_of(compare_with_paper(as_run(made), "lp_svr:table3"), dataset="Iris", method="LP-SVR")
     assert row.cells["time_saved"].printed == 50
     assert row.cells["time_saved"].measured == pytest.approx(45)
     assert (row.verdict, row.cells["seconds"].measured) == (REPRODUCED, 2.2)
-    row = row_of(beside(as_run(made), "lp_svr:table4"), dataset="Iris", method="LP-SVR")
+    row = row_of(compare_with_paper(as_run(made), "lp_svr:table4"), dataset="Iris", method="LP-SVR")
     assert row.cells["iteration_reduction_percent"].measured == pytest.approx(3) and row.verdict == REPRODUCED
-    average = row_of(beside(as_run(made), "lp_svr:table4"), dataset="average_printed", method="LP-SVR")
+    average = row_of(compare_with_paper(as_run(made), "lp_svr:table4"), dataset="average_printed", method="LP-SVR")
     assert average.cells["iteration_reduction_percent"].reason == "over 1 of 13 rows"
-    assert row_of(beside(as_run(made), "lp_svr:table2"), dataset="Iris", method="LP-SVR").found.method == "LP-SVR"
-    assert row_of(beside(as_run(made), "lp_svr:table2"), dataset="Iris", method="LSSVM").verdict == NOT_MEASURED
+    assert (
+        row_of(compare_with_paper(as_run(made), "lp_svr:table2"), dataset="Iris", method="LP-SVR").found.method
+        == "LP-SVR"
+    )
+    assert (
+        row_of(compare_with_paper(as_run(made), "lp_svr:table2"), dataset="Iris", method="LSSVM").verdict
+        == NOT_MEASURED
+    )
 
 
 @pytest.mark.skipif("bootstrap" not in printed_papers.names(), reason="the tables of this paper are not at hand")
@@ -109,12 +120,12 @@ def test_cleaning_is_found_by_its_percents_and_kernels():
         | {"method": "clean", "reducer_params": {"kernels": "gaussian:5+rbf:5", "proportion": 0.01, "entropy": 0.5}}
         for seed, accuracy in enumerate((0.975, 0.979))
     ]
-    row = row_of(beside(as_run(made), "bootstrap:table2"), dataset="Web", kernel="Gaussian+RBF")
+    row = row_of(compare_with_paper(as_run(made), "bootstrap:table2"), dataset="Web", kernel="Gaussian+RBF")
     assert (row.cells["accuracy_mean"].measured, row.verdict) == (pytest.approx(0.977), REPRODUCED)
     assert row.cells["accuracy_std"].measured == pytest.approx(0.004 / 2**0.5)
-    average = row_of(beside(as_run(made), "bootstrap:table2"), dataset="Web", kernel="average_mixture")
+    average = row_of(compare_with_paper(as_run(made), "bootstrap:table2"), dataset="Web", kernel="average_mixture")
     assert average.why == "over 1 of 10 rows"
-    found = beside(as_run(made), "bootstrap:table3")
+    found = compare_with_paper(as_run(made), "bootstrap:table3")
     assert [row.names for row in found.rows if row.found.values] == [
         {"dataset": "Web", "sampling_percent": 1, "entropy_percent": 50}
     ]
@@ -125,13 +136,13 @@ def test_cleaning_is_found_by_its_percents_and_kernels():
 
 @pytest.mark.parametrize("name", TABLES)
 def test_every_printed_row_and_column_is_shown(name):
-    found = beside(as_run([record()]), name)
+    found = compare_with_paper(as_run([record()]), name)
     printed = printed_papers.find(name)
     assert len(wide_table(found).rows) == len(printed.rows)
     for row, made in zip(printed.rows, found.rows, strict=True):
         assert all(made.names[key] == row.get(key) for key in made.names)
         assert {cell.verdict for cell in made.cells.values()} <= {NOT_MEASURED, NOT_PRINTED}
-    figures = {figure.field for figure in found.figures}
+    figures = {column.field for column in found.columns}
     assert {*printed.content["hardware_independent"], *printed.content["hardware_dependent"]} <= figures
     text = terminal([wide_table(found)])
     assert "not measured" in text
@@ -143,12 +154,12 @@ def test_every_printed_row_and_column_is_shown(name):
 
 @pytest.mark.parametrize("name", TABLES)
 def test_no_two_printed_rows_have_the_same_name(name):
-    rows = [tuple(row.names.values()) for row in beside(as_run([record()]), name).rows]
+    rows = [tuple(row.names.values()) for row in compare_with_paper(as_run([record()]), name).rows]
     assert len(rows) == len(set(rows))
 
 
 def test_the_legend_says_what_is_near_enough():
-    notes = " ".join(wide_table(beside(as_run(solvers()), "aesvm:table4")).notes)
+    notes = " ".join(wide_table(compare_with_paper(as_run(solvers()), "aesvm:table4")).notes)
     assert "RMSE (%) ±0.3 or ±25 %" in notes and "judged against the same engine" in notes
     assert f"max. acc. (%) {MAX_ACCURACY.tolerance}" in notes
     assert str(replace(KEPT.tolerance, rounding=0)) == "±0.2 or ±10 %, at most 1.5" and RMSE.title in notes
@@ -163,13 +174,13 @@ def test_names_that_are_not_there():
         ("frank_wolfe:table1", "unknown table of frank_wolfe with measured figures 'table1'"),
     ):
         with pytest.raises(InputError, match=message.replace("?", r"\?")):
-            beside(run, name)
+            compare_with_paper(run, name)
 
 
 def test_a_config_may_name_its_table():
     for paper, name in (("aesvm:table4", "aesvm:table4"), ("aesvm:figure2", None), ("aesvm", None), (None, None)):
-        assert named_by(as_run([record()], {"paper": paper})) == name
-    assert named_by(as_run([record()])) is None
+        assert table_of_run(as_run([record()], {"paper": paper})) == name
+    assert table_of_run(as_run([record()])) is None
 
 
 # The command
@@ -215,7 +226,7 @@ def test_a_config_stands_for_its_run_and_its_table(tmp_path, monkeypatch):
 
 
 def test_marks_survive_other_formats():
-    table = wide_table(beside(as_run(solvers()), "aesvm:table4"))
+    table = wide_table(compare_with_paper(as_run(solvers()), "aesvm:table4"))
     assert "3.3 → 3.3 ✓" in markdown([table])
     assert r"3.3 $\rightarrow$ 3.3 $\surd$" in latex([table])
     assert latex([table]).isascii()

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svmreduce.experiments import plan as plan_module
+from svmreduce.experiments import planning
 from svmreduce.experiments.config import Config
 from svmreduce.experiments.planning import expand, methods_of
 
@@ -97,6 +97,6 @@ def test_names_do_not_change_what_is_computed_but_own_code_does(tmp_path, monkey
     (first,) = plan(solvers=[solver])
     (renamed,) = plan(solvers=[solver | {"as": "other"}], datasets=[BOARD | {"as": "board"}], baseline="other")
     (tmp_path / "own_method.py").write_text(source + "# changed\n")
-    plan_module._own_code.cache_clear()
+    planning._own_code.cache_clear()
     (changed,) = plan(solvers=[solver])
     assert first.id == renamed.id != changed.id

@@ -11,10 +11,12 @@ from html.parser import HTMLParser
 import pytest
 from click.testing import CliRunner
 
+from svmreduce import papers
 from svmreduce.cli.main import cli
 from svmreduce.experiments import store
-from svmreduce.reports import page, papers, words
 from svmreduce.reports.markup import Markup, tag
+from svmreduce.reports.reproduction.paper_comparison import compare_with_paper, table_of_run
+from svmreduce.reports.run import page, summary_text
 from tests.reports.made_up import failed, record, run, write
 
 VOID = {"meta", "input", "path", "use", "rect", "br"}
@@ -76,8 +78,8 @@ def page_of(folder, records, config=""):
     if config:
         (folder / "config.yaml").write_text(config)
     found = store.read(folder)
-    name = papers.named_by(found)
-    return page.html(found, papers.beside(found, name) if name else None, "svmreduce report RUN --html page.html")
+    name = table_of_run(found)
+    return page.html(found, compare_with_paper(found, name) if name else None, "svmreduce report RUN --html page.html")
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +142,7 @@ def test_the_same_run_makes_the_same_page(tmp_path):
 
 def test_the_summary_is_true(tmp_path):
     write(tmp_path / "run", whole_run())
-    found = words.sentences(store.read(tmp_path / "run"))
+    found = summary_text.sentences(store.read(tmp_path / "run"))
     assert found[0].startswith("4 methods (libsvm, reduced, slow, smo) on 2 data sets (board, toy), ")
     assert "and beside each reduction a random sample of equal size" in found[0]
     board = found[1]
@@ -159,12 +161,12 @@ def test_a_loss_and_a_slow_method_are_told(tmp_path):
     records = [record(method="libsvm", solve=1.0), record(method="weak", solve=4.0, accuracy=0.5)]
     records[0]["environment"]["load"] = 7.0
     write(tmp_path / "run", [*records, record(method="lazy", status="not_converged", solve=1.0)])
-    found = words.sentences(store.read(tmp_path / "run"))
+    found = summary_text.sentences(store.read(tmp_path / "run"))
     assert "lazy trains as fast as libsvm; " in found[1]
     assert "Nothing failed. 1 fit stopped before reaching the tolerance." in found
     assert found[-1].startswith("The machine was busy (load up to 7.0)")
     write(tmp_path / "run", records)
-    found = words.sentences(store.read(tmp_path / "run"))
+    found = summary_text.sentences(store.read(tmp_path / "run"))
     assert "weak trains 4 times slower than libsvm" in found[1] and found[1].endswith(
         ". Its best is not level with the baseline's."
     )
@@ -174,7 +176,7 @@ def test_many_data_sets_are_summed_up_by_method(tmp_path):
     records = [record(f"d{k}", "libsvm", solve=2.0**k) for k in range(6)]
     records += [record(f"d{k}", "quick", solve=1.0, accuracy=0.95 if k < 4 else 0.5) for k in range(6)]
     write(tmp_path / "run", records)
-    found = words.sentences(store.read(tmp_path / "run"))
+    found = summary_text.sentences(store.read(tmp_path / "run"))
     # times 1, 2, 4, 8, 16, 32: their geometric mean is 2^2.5
     assert found[1] == (
         "quick trains 1 to 32 times as fast as libsvm over 6 data sets (geometric mean 5.66); "
@@ -201,7 +203,7 @@ def test_the_page_has_everything(reader):
 
 def test_every_printed_row_is_on_the_page(reader):
     heads = [attributes.get("data-value") for attributes in reader.of("th")]
-    printed = papers.papers.find("aesvm:table4")
+    printed = papers.find("aesvm:table4")
     assert {f"{row['dataset']} {row['solver']}" for row in printed.rows} <= set(heads)
     assert "5.8 → –" in reader.text  # printed for D1, not measured here
 

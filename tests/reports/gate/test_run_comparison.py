@@ -5,17 +5,17 @@ import json
 from xml.etree import ElementTree
 
 import pytest
-from svmreduce.reports.compare import compare
-from svmreduce.reports.verdict import comparison_tables, junit
 
 from svmreduce.errors import InputError
-from svmreduce.experiments.tolerances import DEFAULTS, METRICS, Tolerance, from_config, from_flags
+from svmreduce.experiments.tolerances import DEFAULTS, GATE_METRICS, GateTolerance, from_config, from_flags
+from svmreduce.reports.gate.gate_formats import comparison_tables, junit
+from svmreduce.reports.gate.run_comparison import compare_runs
 from svmreduce.reports.render import markdown, terminal
 from tests.reports.made_up import as_run, failed, record, run
 
 
 def judged(base, new, tolerances=None):
-    return compare(as_run(base), as_run(new), tolerances)
+    return compare_runs(as_run(base), as_run(new), tolerances)
 
 
 def changed(change, dataset="toy", method="reduced", kind="fit"):
@@ -209,7 +209,7 @@ def test_time_without_a_common_baseline_is_not_judged():
 
 def test_what_is_odd_about_the_runs_is_told():
     other = record(solver_params={"threads": 2})
-    result = compare(as_run([record()], unreadable=1), as_run([record(), other]))
+    result = compare_runs(as_run([record()], unreadable=1), as_run([record(), other]))
     assert result.notes[:3] == [
         "unreadable lines in BASE: 1 (nowhere/records.jsonl)",
         "rows that stand twice in NEW, with other parameters: 1; the later ones count",
@@ -255,12 +255,12 @@ def test_the_result_for_programs_is_json():
 
 def test_flags_and_config_say_the_same():
     assert from_flags(["accuracy=0.001", "n_iter=5%", "n_iter=3"]) == {
-        "accuracy": Tolerance(absolute=0.001),
-        "n_iter": Tolerance(absolute=3, relative=0.05),
+        "accuracy": GateTolerance(absolute=0.001),
+        "n_iter": GateTolerance(absolute=3, relative=0.05),
     }
-    assert from_config({"n_iter": {"absolute": 3, "relative": 0.05}}) == {"n_iter": Tolerance(3, 0.05)}
+    assert from_config({"n_iter": {"absolute": 3, "relative": 0.05}}) == {"n_iter": GateTolerance(3, 0.05)}
     assert from_config(None) == from_config({}) == {}
-    assert set(DEFAULTS) == {*METRICS, "time_ratio"}
+    assert set(DEFAULTS) == {*GATE_METRICS, "time_ratio"}
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,15 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
-from svmreduce.reports.papers import beside
-from svmreduce.reports.plots import drawings, write
-from svmreduce.reports.series import CONTROL, Spot
 
 from svmreduce.cli.main import cli
-from svmreduce.reports import drawing, series, sweeps
+from svmreduce.experiments import panels
+from svmreduce.experiments.panels import Spot
+from svmreduce.experiments.records import control_label
+from svmreduce.reports import drawing
+from svmreduce.reports.reproduction.paper_comparison import compare_with_paper
+from svmreduce.reports.run import curves
+from svmreduce.reports.run.plots import drawings, write
 from tests.reports.made_up import as_run, failed, record, run
 from tests.reports.made_up import write as write_run
 
@@ -86,7 +89,7 @@ def test_bars_are_errors_and_whiskers_deviations():
 @given(st.lists(st.tuples(st.floats(0.01, 100), st.floats(0, 1)), min_size=1, max_size=12))
 def test_nothing_beats_the_front(pairs):
     spots = [Spot("m", (), error, None, 0.0, seconds, 0.0, None, None, True) for seconds, error in pairs]
-    front = series.front(spots)
+    front = panels.front(spots)
     for spot in spots:
         beaten = [other for other in front if other.total <= spot.total and other.error <= spot.error]
         assert beaten  # by itself at least
@@ -117,25 +120,25 @@ def test_growth_has_the_power_of_the_rows():
         for rows in (1000, 2000, 4000)
         for method, scale, power in (("libsvm", 1e-6, 1.8), ("smo", 1e-5, 1.0))
     ]
-    (sweep,) = sweeps.growing(as_run(records))
-    assert {curve.label: sweeps.slope(curve) for curve in sweep.curves} == pytest.approx({"libsvm": 1.8, "smo": 1.0})
+    (sweep,) = curves.growing(as_run(records))
+    assert {curve.label: curves.slope(curve) for curve in sweep.curves} == pytest.approx({"libsvm": 1.8, "smo": 1.0})
     figure = of_kind(drawings(as_run(records)), "growth", "board")
     assert {"libsvm  n¹·⁸", "smo  n¹·⁰"} <= set(texts(figure))
     assert figure.axes[0].get_xscale() == figure.axes[0].get_yscale() == "log"
-    families = {name: sweeps._family(name) for name in ("a1a", "a9a", "w1a", "checkerboard:1000", "ijcnn1")}
+    families = {name: curves._family(name) for name in ("a1a", "a9a", "w1a", "checkerboard:1000", "ijcnn1")}
     assert families["a1a"] == families["a9a"] != families["w1a"] and families["checkerboard:1000"] == "checkerboard"
 
 
 def test_a_swept_parameter_makes_a_curve_with_its_control():
     records = [record(method="libsvm", solver="libsvm")]
     for number, epsilon in enumerate((0.001, 0.01, 0.1)):
-        for label, reducer in ((f"AESVM{number}", "derive_rs"), (f"AESVM{number}{CONTROL}", "random")):
+        for label, reducer in ((f"AESVM{number}", "derive_rs"), (control_label(f"AESVM{number}"), "random")):
             made = record(method=label, reducer=reducer, accuracy=0.9 + 0.01 * number, solve=1.0)
             records.append(made | {"reducer_params": {"epsilon": epsilon} if reducer == "derive_rs" else {}})
-    found = {(sweep.parameter, sweep.measure): sweep for sweep in sweeps.swept(as_run(records))}
+    found = {(sweep.parameter, sweep.measure): sweep for sweep in curves.swept(as_run(records))}
     assert set(found) == {("epsilon", "accuracy"), ("epsilon", "training")}
     own, control = found["epsilon", "accuracy"].curves
-    assert (own.label, control.label) == ("AESVM", f"AESVM{CONTROL}")
+    assert (own.label, control.label) == ("AESVM", control_label("AESVM"))
     assert own.x == (0.001, 0.01, 0.1) and own.y == pytest.approx((0.90, 0.91, 0.92))
     figure = of_kind(drawings(as_run(records)), "accuracy by epsilon")
     assert {"AESVM", "random, as AESVM", "epsilon", "accuracy (%)"} <= set(texts(figure))
@@ -208,7 +211,7 @@ def test_printed_and_measured_against_each_other():
         }
         for g, rows in ((0.0625, 2799), (0.125, 9998))
     ]
-    made = drawings(as_run(records), beside(as_run(records), "aesvm:table2"))
+    made = drawings(as_run(records), compare_with_paper(as_run(records), "aesvm:table2"))
     found = marks(of_kind(made, "printed kept (%)"))
     assert found >= {(5.6, round(100 * 2799 / 49990, 6)), (10.4, 20.0)}
 
@@ -218,11 +221,11 @@ def test_printed_and_measured_against_each_other():
 
 def test_every_method_has_a_look_of_its_own():
     names = [f"method {number}" for number in range(12)]
-    looks = drawing.looks(["base", *names, f"method 3{CONTROL}"], "base")
+    looks = drawing.looks(["base", *names, control_label("method 3")], "base")
     assert len({(look.colour, look.marker) for look in looks.values() if not look.is_hollow}) == 13
     assert looks["base"].colour == drawing.INK
-    assert looks[f"method 3{CONTROL}"] == drawing.Look(looks["method 3"].colour, looks["method 3"].marker, True)
-    assert looks[f"method 3{CONTROL}"].marks["markerfacecolor"] == "none"
+    assert looks[control_label("method 3")] == drawing.Look(looks["method 3"].colour, looks["method 3"].marker, True)
+    assert looks[control_label("method 3")].marks["markerfacecolor"] == "none"
 
 
 # Machado, Oliveira and Fernandes 2009: how full protanopes and deuteranopes see linear RGB
@@ -246,7 +249,7 @@ def _lightness_and_colour(colours, eye):
 
 def _colours_of_the_page():
     """The light and the dark set: ink, then the series."""
-    style = files("svmreduce.reports").joinpath("page.css").read_text()
+    style = files("svmreduce.reports.run").joinpath("page.css").read_text()
     names = ("ink", *(f"s{number}" for number in range(len(drawing.PALETTE))))
     light, dark = zip(*(re.findall(rf"--{name}: (#\w+);", style)[:2] for name in names), strict=True)
     return light, dark

@@ -1,7 +1,10 @@
 """Printed beside measured: every verdict can be reached, every printed row is shown, records are found by name."""
 
 import pytest
-from svmreduce.reports.judging import (
+
+from svmreduce.papers.layouts import ECS, MAX_ACCURACY, REDUCTION_SECONDS, PrintedTolerance
+from svmreduce.reports.reproduction.paper_comparison import compare_with_paper, wide_table
+from svmreduce.reports.reproduction.verdicts import (
     CONTRADICTED,
     NOT_COMPARABLE,
     NOT_MEASURED,
@@ -12,9 +15,6 @@ from svmreduce.reports.judging import (
     judge,
     number,
 )
-from svmreduce.reports.papers import beside, wide_table
-
-from svmreduce.papers.layouts import ECS, MAX_ACCURACY, REDUCTION_SECONDS, Tolerance
 from tests.reports.made_up import as_run, failed, record
 
 
@@ -38,11 +38,11 @@ def reduction(dataset, g, kept, rows, epsilon=0.01, **given):
 @pytest.mark.parametrize(
     ("tolerance", "printed", "allowed"),
     [
-        (Tolerance(absolute=0.5), 98.0, 0.5),
-        (Tolerance(relative=0.2), 5.0, 1.0),
-        (Tolerance(absolute=0.1, relative=0.2), 0.3, 0.1),
-        (Tolerance(relative=0.1, at_most=1.5), 71.0, 1.5),
-        (Tolerance(relative=0.1, at_most=1.5, rounding=0.05), 71.0, 1.55),
+        (PrintedTolerance(absolute=0.5), 98.0, 0.5),
+        (PrintedTolerance(relative=0.2), 5.0, 1.0),
+        (PrintedTolerance(absolute=0.1, relative=0.2), 0.3, 0.1),
+        (PrintedTolerance(relative=0.1, at_most=1.5), 71.0, 1.5),
+        (PrintedTolerance(relative=0.1, at_most=1.5, rounding=0.05), 71.0, 1.55),
     ],
 )
 def test_tolerances_reach_to_their_edge(tolerance, printed, allowed):
@@ -81,7 +81,9 @@ def test_numbers_are_written_as_printed():
 def test_kept_shares_beside_table_2():
     """D5 prints 5.6, 10.4, 17.7, 28.1 at ε 0.01 and g 1/16 … 1/2."""
     shares = {0.0625: 5.6, 0.125: 12.0, 0.25: 17.9, 0.5: 15.0}
-    found = beside(as_run([reduction("ijcnn1", g, kept, 49990) for g, kept in shares.items()]), "aesvm:table2")
+    found = compare_with_paper(
+        as_run([reduction("ijcnn1", g, kept, 49990) for g, kept in shares.items()]), "aesvm:table2"
+    )
     verdicts = {g: row_of(found, dataset="D5", epsilon=0.01, g=g).cells["kept_percent"].verdict for g in shares}
     assert verdicts == {0.0625: REPRODUCED, 0.125: SAME_DIRECTION, 0.25: REPRODUCED, 0.5: CONTRADICTED}
     row = row_of(found, dataset="D5", epsilon=0.01, g=0.5)
@@ -94,20 +96,23 @@ def test_kept_shares_beside_table_2():
 
 def test_a_reduction_is_found_by_all_its_parameters():
     made = [reduction("kdd99_full:distinct", 1, 2.3, 1074974), reduction("ijcnn1", 1, 42, 49990)]
-    found = beside(as_run(made), "aesvm:table1")
+    found = compare_with_paper(as_run(made), "aesvm:table1")
     assert row_of(found, P=100000, V=1000).cells["kept_percent"].verdict == REPRODUCED  # the defaults of DeriveRS
     assert row_of(found, P=100000, V=500).verdict == NOT_MEASURED
     made[0]["reducer_params"] |= {"V": 500}
-    assert row_of(beside(as_run(made), "aesvm:table1"), P=100000, V=500).cells["kept_percent"].measured is not None
+    assert (
+        row_of(compare_with_paper(as_run(made), "aesvm:table1"), P=100000, V=500).cells["kept_percent"].measured
+        is not None
+    )
     made[0]["reducer_params"] |= {"kernel": "poly", "degree": 2}
-    assert {row.verdict for row in beside(as_run(made), "aesvm:table1").rows} == {NOT_MEASURED}
-    assert row_of(beside(as_run(made), "aesvm:table9"), dataset="D1", degree=2).verdict != NOT_MEASURED
+    assert {row.verdict for row in compare_with_paper(as_run(made), "aesvm:table1").rows} == {NOT_MEASURED}
+    assert row_of(compare_with_paper(as_run(made), "aesvm:table9"), dataset="D1", degree=2).verdict != NOT_MEASURED
 
 
 def test_folds_are_averaged_and_a_failed_reduction_tells_why():
     made = [reduction("covertype:2-vs-rest", 1, kept, 464809, fold=fold) for fold, kept in enumerate((8.0, 9.0))]
     made.append(reduction("covertype:2-vs-rest", 2, 9, 464809) | {"status": "memory", "reason": "more than 100 MB"})
-    found = beside(as_run(made), "aesvm:table2")
+    found = compare_with_paper(as_run(made), "aesvm:table2")
     assert row_of(found, dataset="D4", epsilon=0.01, g=1).cells["kept_percent"].measured == pytest.approx(8.5, abs=1e-3)
     cell = row_of(found, dataset="D4", epsilon=0.01, g=2).cells["kept_percent"]
     assert (cell.verdict, cell.reason) == (NOT_COMPARABLE, "1 memory: more than 100 MB")
@@ -142,14 +147,14 @@ def solvers(points=GRID, rows=49990, dataset="ijcnn1", **changes):
 
 
 def test_a_speed_up_is_judged_by_the_same_engine_and_shown_against_the_baseline():
-    row = row_of(beside(as_run(solvers()), "aesvm:table4"), dataset="D5", solver="AESVM1")
+    row = row_of(compare_with_paper(as_run(solvers()), "aesvm:table4"), dataset="D5", solver="AESVM1")
     cell = row.cells["ets"]
     assert (cell.printed, cell.measured, cell.judged, cell.verdict) == (26.6, 200, 26, REPRODUCED)
     assert row.extras["ets_same_engine"] == 26 and row.extras["random_ets"] == 400
     assert row.extras["random_mean_accuracy"] == pytest.approx(0.9)
     assert row.extras["random_rmse"] == pytest.approx(0.066)
     slow = solvers(AESVM1={"solve": 30.0})
-    row = row_of(beside(as_run(slow), "aesvm:table4"), dataset="D5", solver="AESVM1")
+    row = row_of(compare_with_paper(as_run(slow), "aesvm:table4"), dataset="D5", solver="AESVM1")
     assert (row.cells["ets"].measured > 1, row.cells["ets"].verdict) == (
         True,
         CONTRADICTED,
@@ -158,27 +163,27 @@ def test_a_speed_up_is_judged_by_the_same_engine_and_shown_against_the_baseline(
 
 
 def test_the_cells_of_a_solver():
-    cells = row_of(beside(as_run(solvers()), "aesvm:table4"), dataset="D5", solver="AESVM1").cells
+    cells = row_of(compare_with_paper(as_run(solvers()), "aesvm:table4"), dataset="D5", solver="AESVM1").cells
     found = {name: cell.verdict for name, cell in cells.items()}
     assert found["ecs"] == found["mean_accuracy_percent"] == found["rmse_x100"] == REPRODUCED
     assert (cells["cts"].measured, found["cts"]) == (3.3, SAME_DIRECTION)
     assert found["max_accuracy_percent"] == SAME_DIRECTION  # 98.8 and 96.2, both level with LIBSVM
     assert found["std_accuracy_percent"] == SAME_DIRECTION
     worse = solvers(AESVM1={"accuracy": 0.90})
-    found = row_of(beside(as_run(worse), "aesvm:table4"), dataset="D5", solver="AESVM1")
+    found = row_of(compare_with_paper(as_run(worse), "aesvm:table4"), dataset="D5", solver="AESVM1")
     assert found.verdict == found.cells["max_accuracy_percent"].verdict == CONTRADICTED
     assert found.cells["rmse_x100"].verdict == CONTRADICTED  # a loss below a point became one above
 
 
 def test_columns_free_of_the_machine_stand_first():
-    table = wide_table(beside(as_run(solvers()), "aesvm:table4"))
+    table = wide_table(compare_with_paper(as_run(solvers()), "aesvm:table4"))
     shown = [column.title for column in table.used()]
     assert shown.index("verdict") < shown.index("ECS") < shown.index("std. acc. (%)") < shown.index("ETS")
     assert shown.index("OTS") < shown.index("ETS, same engine") < shown.index("ETS, random sample")
 
 
 def test_the_baseline_has_no_ratio_and_other_methods_are_not_measured():
-    found = beside(as_run(solvers()), "aesvm:table4")
+    found = compare_with_paper(as_run(solvers()), "aesvm:table4")
     baseline = row_of(found, dataset="D5", solver="LIBSVM")
     assert baseline.cells["ets"].verdict == NOT_PRINTED
     assert baseline.cells["mean_accuracy_percent"].verdict == REPRODUCED
@@ -190,10 +195,12 @@ def test_the_baseline_has_no_ratio_and_other_methods_are_not_measured():
 
 
 def test_fewer_rows_and_fewer_grid_points_are_told():
-    row = row_of(beside(as_run(solvers(GRID[:4], rows=2000)), "aesvm:table4"), dataset="D5", solver="AESVM1")
+    row = row_of(
+        compare_with_paper(as_run(solvers(GRID[:4], rows=2000)), "aesvm:table4"), dataset="D5", solver="AESVM1"
+    )
     assert row.why == "2,000 of 49,990 rows; 4 of 84 grid points"
     assert row.cells["ecs"].verdict == SAME_DIRECTION and row.cells["ecs"].measured == pytest.approx(3.3)
-    cells = row_of(beside(as_run(solvers(GRID[:4])), "aesvm:table4"), dataset="D5", solver="LIBSVM").cells
+    cells = row_of(compare_with_paper(as_run(solvers(GRID[:4])), "aesvm:table4"), dataset="D5", solver="LIBSVM").cells
     assert cells["mean_accuracy_percent"].reason == "4 of 84 grid points"  # a mean over the grid
     assert cells["max_accuracy_percent"].reason == "4 of 84 grid points"  # and so is the best of it
 
@@ -201,7 +208,7 @@ def test_fewer_rows_and_fewer_grid_points_are_told():
 def test_a_method_without_a_result_is_not_comparable_and_says_why():
     made = [entry for entry in solvers(GRID[:2]) if entry["method"] != "libsvm"]
     made += [failed(dataset="ijcnn1", method="libsvm", solver="libsvm", point=point) for point in GRID[:2]]
-    found = beside(as_run(made), "aesvm:table4")
+    found = compare_with_paper(as_run(made), "aesvm:table4")
     row = row_of(found, dataset="D5", solver="LIBSVM")
     assert (row.verdict, row.why) == (NOT_COMPARABLE, "2 timeout: stopped after 10 s")
     ratio = row_of(found, dataset="D5", solver="AESVM1").cells["ecs"]
@@ -214,13 +221,16 @@ def test_one_label_for_several_epsilon():
         (fit,) = [entry for entry in solvers(GRID[:1]) if entry["method"] == "AESVM1"]
         label = f"AESVM epsilon={epsilon}"
         made.append(fit | {"method": label, "id": label, "reducer_params": {"epsilon": epsilon}})
-    found = beside(as_run(made), "aesvm:table4")
+    found = compare_with_paper(as_run(made), "aesvm:table4")
     assert [row_of(found, dataset="D5", solver=f"AESVM{k}").found.method for k in (1, 2, 3)] == [
         "AESVM epsilon=0.01",
         "AESVM epsilon=0.001",
         "",
     ]
-    assert row_of(beside(as_run(made), "aesvm:table6"), dataset="D5", solver="AESVM").found.method == made[1]["method"]
+    assert (
+        row_of(compare_with_paper(as_run(made), "aesvm:table6"), dataset="D5", solver="AESVM").found.method
+        == made[1]["method"]
+    )
 
 
 # Which data set a printed one is
@@ -249,7 +259,7 @@ def test_data_sets_are_found_by_their_cards(table, printed, entry, rows, caveats
     title = entry.get("as") or entry.get("name") or f"{entry['generator']}:{entry['rows']}"
     label = "CVM" if table.startswith("frank") else "libsvm"
     made = record(title, label, train_rows=rows)
-    found = beside(as_run([made], {"datasets": [entry]}), table)
+    found = compare_with_paper(as_run([made], {"datasets": [entry]}), table)
     rows = [row for row in found.rows if row.names["dataset"] == printed and row.found.dataset]
     assert bool(rows) == (caveats is not None)
     for row in rows:
@@ -258,11 +268,13 @@ def test_data_sets_are_found_by_their_cards(table, printed, entry, rows, caveats
 
 def test_of_several_sizes_the_nearest_is_taken():
     made = [record(f"twonorm:{rows}", "RandSVM", train_rows=rows) for rows in (1000, 100_000, 900_000)]
-    found = beside(as_run(made), "randsvm:table1")
+    found = compare_with_paper(as_run(made), "randsvm:table1")
     data = {size: row_of(found, dataset="twonorm", n_train=size, solver="RandSVM").found for size in (10**5, 10**6)}
     assert (data[10**5].dataset, data[10**5].caveats) == ("twonorm:100000", ())
     assert (data[10**6].dataset, data[10**6].caveats) == ("twonorm:900000", ())
-    only = row_of(beside(as_run(made[:1]), "randsvm:table1"), dataset="twonorm", n_train=10**5, solver="RandSVM")
+    only = row_of(
+        compare_with_paper(as_run(made[:1]), "randsvm:table1"), dataset="twonorm", n_train=10**5, solver="RandSVM"
+    )
     assert only.found.caveats == ("1,000 of 100,000 rows",)
 
 
@@ -273,7 +285,7 @@ def test_speed_ups_that_only_follow_from_printed_seconds():
         for data in ("twonorm", "ringnorm")
         for label, seconds in (("libsvm", 20.0), ("RandSVM", 1.0))
     ]
-    found = beside(as_run(made), "randsvm:table1")
+    found = compare_with_paper(as_run(made), "randsvm:table1")
     two, ring = (row_of(found, dataset=name, n_train=100_000, solver="RandSVM") for name in ("twonorm", "ringnorm"))
     assert two.cells["speedup"].printed == pytest.approx(8542 / 300)
     assert (two.cells["speedup"].measured, two.cells["speedup"].verdict) == (20, REPRODUCED)

@@ -5,10 +5,9 @@ import io
 import re
 
 import pytest
-from svmreduce.reports.cells import natural_key
-from svmreduce.reports.tables import environment_table, failures_table, fits_table, report_tables, summary_table
 
-from svmreduce.experiments.metrics import METRICS, summarise
+from svmreduce.experiments.metrics import METRICS
+from svmreduce.experiments.ordering import natural_key
 from svmreduce.reports.render import (
     Column,
     Table,
@@ -20,6 +19,7 @@ from svmreduce.reports.render import (
     significant,
     terminal,
 )
+from svmreduce.reports.run.run_tables import environment_table, failures_table, fits_table, report_tables, summary_table
 from tests.reports.made_up import as_run, failed, record, run
 
 
@@ -29,7 +29,7 @@ def titles(table):
 
 def test_the_summary_holds_the_figures_of_the_metrics():
     found = summary_table(as_run(run()))
-    expected = {(figures["dataset"], figures["method"]): figures for figures in summarise(run())}
+    expected = {(figures["dataset"], figures["method"]): figures for figures in as_run(run()).summary}
     assert len(found.rows) == len(expected) == 4
     for row in found.rows:
         figures = expected[row["dataset"], row["method"]]
@@ -157,7 +157,10 @@ def test_where_it_was_measured():
 
 
 def test_records_that_know_little_make_tables_too():
-    bare = {"id": "1", "kind": "fit", "status": "crash", "dataset": "toy", "method": "smo"}
+    given = {"id": "1", "kind": "fit", "status": "crash", "dataset": "toy", "method": "smo"}
+    needed = ("task", "baseline", "solver", "reducer", "solver_params", "reducer_params", "point", "reduction")
+    sections = ("seconds", "sizes", "counters", "scores")
+    bare = given | dict.fromkeys((*needed, *sections)) | dict.fromkeys(("fold", "seed", "repeat"), 0)
     for table in (fits_table, failures_table, environment_table):
         assert terminal([table(as_run([bare]))])
 
