@@ -53,8 +53,9 @@ def compare(ctx, base, new, words, form, junit_file, as_json):
         ctx.exit(EXIT_NOT_COMPARABLE)
     if junit_file:
         check_writable(junit_file, str(old_run.path), str(new_run.path))
-    config = new_run.config or {}
-    of_config = tolerances.from_config(config.get("compare"), f"{new_run.path.with_name(store.CONFIG)}: compare")
+    of_config = tolerances.from_config(
+        new_run.config.get("compare"), f"{new_run.path.with_name(store.CONFIG)}: compare"
+    )
     result = compare_runs(old_run, new_run, of_config | limits)
     if junit_file:
         from svmreduce.data.files import write_whole

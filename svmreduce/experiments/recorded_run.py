@@ -26,11 +26,11 @@ class Run:
     missing: int = 0  # planned and not there yet
 
     @cached_property
-    def config(self) -> dict | None:
-        """The resolved config that lies next to the records, if there is one."""
+    def config(self) -> dict:
+        """The resolved config that lies next to the records; empty if it is not there."""
         path = self.path.with_name(CONFIG)
         if not path.exists():
-            return None
+            return {}
         import yaml
 
         try:
@@ -46,7 +46,7 @@ class Run:
     def config_text(self) -> str:
         """The same as text, the command that made the run as a remark on its first line; empty if it is not there."""
         path = self.path.with_name(CONFIG)
-        return path.read_text(encoding="utf-8") if self.config is not None else ""
+        return path.read_text(encoding="utf-8") if self.config else ""
 
     @cached_property
     def fits(self) -> list[Record]:
@@ -77,6 +77,11 @@ class Run:
     @cached_property
     def baseline(self) -> str | None:
         return next((record.baseline for record in self.records if record.baseline), None)
+
+    @cached_property
+    def controls(self) -> set[str]:
+        """The labels that are random controls."""
+        return {record.method for record in self.records if record.control_of is not None}
 
     @cached_property
     def methods(self) -> dict[str, dict[str, MethodResults]]:

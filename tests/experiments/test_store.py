@@ -30,7 +30,7 @@ def test_what_is_appended_is_read(tmp_path):
             store.append(entry)
             assert read(tmp_path / "new" / "run").records[-1] == entry  # on disk before the next one
     found = read(tmp_path / "new" / "run")
-    assert (found.records, found.unreadable, found.config) == (made, 0, None)
+    assert (found.records, found.unreadable, found.config) == (made, 0, {})
     assert read(found.path).records == made  # the file by its own name
 
 

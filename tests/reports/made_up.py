@@ -86,7 +86,7 @@ def run() -> list[dict]:
 def as_run(records, config=None, unreadable=0) -> Run:
     """The records as read from a folder with this config."""
     made = Run([Record.from_json(entry) for entry in records], unreadable, Path("nowhere/records.jsonl"))
-    made.config = config  # in place of the file
+    made.config = config or {}  # in place of the file
     return made
 
 

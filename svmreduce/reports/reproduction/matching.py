@@ -98,9 +98,9 @@ def printed_size(printed: PrintedTable, row: dict) -> int | None:
     return None
 
 
-def _source(title: str, config: dict | None) -> dict:
+def _source(title: str, config: dict) -> dict:
     """What the config says about a data set; without it the title must do."""
-    for entry in (config or {}).get("datasets") or []:
+    for entry in config.get("datasets") or []:
         entry = {"name": entry} if isinstance(entry, str) else entry
         names = (entry.get("as"), entry.get("name"), f"{entry.get('generator')}:{entry.get('rows')}")
         if title == next(filter(None, names), None):
@@ -125,7 +125,7 @@ def _kinship(paper: str, name: str, title: str, source: dict) -> int | None:
 
 def _card_names(name: str, paper: str) -> tuple[str | None, str | None]:
     """What a paper calls the data of a card: the very data, and the data that it stands in for."""
-    from svmreduce.data.cards import all_cards
+    from svmreduce.data.cards import all_cards  # loads pydantic, which a report without a printed table can do without
 
     word, _, variant = name.partition(":")
     cards = all_cards()

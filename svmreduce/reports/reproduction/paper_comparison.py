@@ -94,7 +94,7 @@ def _source(run: Run, printed: PrintedTable, layout: Layout):
 def table_of_run(run: Run) -> str | None:
     """The table that the run's config names as its paper, if it is one that can be shown."""
     try:
-        return known_table((run.config or {}).get("paper"))
+        return known_table(run.config.get("paper"))
     except InputError:  # a config that cannot be read
         return None
 

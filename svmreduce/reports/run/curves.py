@@ -11,7 +11,7 @@ from statistics import fmean
 from svmreduce.experiments.ordering import natural_key
 from svmreduce.experiments.panels import Panel, Spot, spread
 from svmreduce.experiments.recorded_run import Run
-from svmreduce.experiments.records import RANDOM, control_label, controlled_label
+from svmreduce.experiments.records import RANDOM, control_label
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def swept(run: Run) -> Iterator[Sweep]:
     parameters = _parameters(run)
     for panel in run.panels:
         score = "mse" if panel.is_regression else "accuracy"
-        for name, groups in _varied(panel, parameters[panel.dataset]).items():
+        for name, groups in _varied(panel, parameters[panel.dataset], run.controls).items():
             for measure, value in ((score, _score(panel)), ("training", lambda spot: spot.training)):
                 curves = [_curve_of(label, members, panel, value) for label, members in groups.items()]
                 yield Sweep(panel.dataset, name, measure, curves)
@@ -134,10 +134,10 @@ def _parameters(run: Run) -> dict[str, dict[str, dict]]:
     return found
 
 
-def _varied(panel: Panel, parameters: dict[str, dict]) -> dict[str, dict[str, dict[float, str]]]:
+def _varied(panel: Panel, parameters: dict[str, dict], controls: set[str]) -> dict[str, dict[str, dict[float, str]]]:
     """Parameter -> name of a family -> value -> label, where methods differ in that parameter alone."""
     found: dict[str, dict[str, dict[float, str]]] = {}
-    labels = [label for label in panel.spots if label in parameters and controlled_label(label) is None]
+    labels = [label for label in panel.spots if label in parameters and label not in controls]
     for key in dict.fromkeys(key for label in labels for key in parameters[label]):
         groups: dict[str, dict[float, str]] = {}
         for label in labels:
@@ -150,10 +150,10 @@ def _varied(panel: Panel, parameters: dict[str, dict]) -> dict[str, dict[str, di
                 name = key.split(" ", 1)[-1]
                 family = _shared_name(list(members.values()), name)
                 found.setdefault(name, {})[family] = members
-                controls = {x: control_label(label) for x, label in members.items()}
-                controls = {x: label for x, label in controls.items() if label in panel.spots}
-                if len(controls) >= 3:
-                    found[name][control_label(family)] = controls
+                samples = {x: control_label(label) for x, label in members.items()}
+                samples = {x: label for x, label in samples.items() if label in panel.spots}
+                if len(samples) >= 3:
+                    found[name][control_label(family)] = samples
     return found
 
 

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 
 from svmreduce.experiments import panels
 from svmreduce.experiments.panels import Panel, Spot
-from svmreduce.experiments.records import controlled_label
 from svmreduce.papers.layouts import PrintedColumn
 from svmreduce.reports import drawing
 from svmreduce.reports.drawing import INK, MUTED, Look, label_ends, label_points, new_figure, scale_axis, short_name
@@ -25,7 +24,7 @@ def scatter(panel: Panel, looks: Looks, fact: str, title: str) -> Figure:
     """Score over a cost, one large mark per method; small ones for the rest of the grid, as far as it is near."""
     figure, axes = new_figure(panel.dataset)
     best = [spot for spot in panel.best if getattr(spot, fact) is not None]
-    named = [spot for spot in best if controlled_label(spot.method) is None]
+    named = [spot for spot in best if not looks[spot.method].is_hollow]
     at = {spot: (getattr(spot, fact), _score(panel, spot)) for spots in panel.spots.values() for spot in spots}
     spread = {spot: _factor(panel) * (spot.error_spread or 0.0) for spot in named}
     low, high = min(at[spot][1] for spot in best), max(at[spot][1] for spot in best)
@@ -116,7 +115,7 @@ def front(panel: Panel, looks: Looks) -> Figure:
 def growth(found: Sweep, looks: Looks) -> Figure:
     """Training time over rows, each line with the power it grows with."""
     figure, axes = new_figure(found.dataset)
-    curves = [curve for curve in found.curves if controlled_label(curve.label) is None]
+    curves = [curve for curve in found.curves if not looks[curve.label].is_hollow]
     for curve in curves:
         axes.errorbar(curve.x, curve.y, _whiskers(curve.spread), **looks[curve.label].marks, elinewidth=0.8)
     scale_axis(axes, "x", [x for curve in curves for x in curve.x], is_log=True)

@@ -186,7 +186,7 @@ def _notes(notes: list[str]) -> list[Markup]:
 
 
 def _title(run: Run) -> str:
-    given = (run.config or {}).get("title")
+    given = run.config.get("title")
     return given or str(run.records[0].experiment or run.path.parent.name)
 
 

@@ -18,7 +18,6 @@ from svmreduce.errors import InputError
 from svmreduce.experiments.ordering import natural_key
 from svmreduce.experiments.panels import Panel, in_order
 from svmreduce.experiments.recorded_run import Run
-from svmreduce.experiments.records import controlled_label
 from svmreduce.reports import drawing
 from svmreduce.reports.drawing import Look
 from svmreduce.reports.reproduction.paper_comparison import PaperComparison
@@ -151,7 +150,7 @@ def _across(run: Run, looks: dict[str, Look]) -> Iterator[Drawing]:
 
 def _rows_in_order(run: Run) -> list[dict]:
     """The figures of every method but the controls, by data set and name."""
-    rows = [row for row in run.summary if controlled_label(row["method"]) is None]
+    rows = [row for row in run.summary if row["method"] not in run.controls]
     return sorted(rows, key=lambda row: (natural_key(row["dataset"]), natural_key(row["method"])))
 
 

@@ -8,7 +8,7 @@ from statistics import geometric_mean
 
 from svmreduce.experiments.ordering import natural_key
 from svmreduce.experiments.recorded_run import Run
-from svmreduce.experiments.records import NOT_CONVERGED, controlled_label
+from svmreduce.experiments.records import NOT_CONVERGED
 from svmreduce.reports.reproduction.paper_comparison import PaperComparison
 from svmreduce.reports.reproduction.verdicts import CONTRADICTED, JUDGED, NOT_COMPARABLE
 from svmreduce.reports.run.measured_on import environment_facts
@@ -20,7 +20,7 @@ _BUSY = 1.5  # load average beyond which times are worth a warning
 
 def sentences(run: Run, paper: PaperComparison | None = None) -> list[str]:
     """The summary, most important first."""
-    found = [_compared(run), *_gains(run.summary)]
+    found = [_compared(run), *_gains(run)]
     if run.missing:
         planned = len(run.records) + run.missing
         found.insert(0, f"Not complete: {run.missing} of {planned} planned records are still to be made.")
@@ -36,24 +36,24 @@ def sentences(run: Run, paper: PaperComparison | None = None) -> list[str]:
 
 
 def _compared(run: Run) -> str:
-    labels = [row["method"] for row in run.summary]
-    methods = dict.fromkeys(label for label in labels if controlled_label(label) is None)
+    methods = dict.fromkeys(row["method"] for row in run.summary if row["method"] not in run.controls)
     datasets = sorted(run.methods, key=natural_key)
     points = len({str(sorted(record.point.items())) for record in run.fits})
     splits = len({(record.fold, record.seed, record.repeat) for record in run.fits})
     text = f"{_count(len(methods), 'method')} ({_listed(methods)}) on {_count(len(datasets), 'data set')}"
     text += f" ({_listed(datasets)}), {_count(points, 'grid point')}"
     text += f", {_count(splits, 'fold, seed or repeat', 'folds, seeds and repeats')}" if splits > 1 else ""
-    text += ", and beside each reduction a random sample of equal size" if len(methods) < len(set(labels)) else ""
+    text += ", and beside each reduction a random sample of equal size" if run.controls else ""
     return f"{text}: {_count(len(run.fits), 'fit')}."
 
 
-def _gains(rows: list[dict]) -> list[str]:
+def _gains(run: Run) -> list[str]:
     """A sentence per data set; where there are many, one per method."""
+    by_name = {(row["dataset"], row["method"]): row for row in run.summary}
     pairs = []  # (row, the baseline's row on the same data set)
-    for row in rows:
-        base = next((r for r in rows if (r["dataset"], r["method"]) == (row["dataset"], row["baseline"])), None)
-        if base and row is not base and row["ots"] is not None and controlled_label(row["method"]) is None:
+    for row in run.summary:
+        base = by_name.get((row["dataset"], row["baseline"]))
+        if base and row is not base and row["ots"] is not None and row["method"] not in run.controls:
             pairs.append((row, base))
     datasets = sorted({row["dataset"] for row, _ in pairs}, key=natural_key)
     if len(datasets) <= _MOST:
