@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from operator import attrgetter
 
 import pytest
 import yaml
@@ -199,8 +200,8 @@ def test_dask_gives_the_same_figures_and_survives_a_lost_worker(tmp_path):
     with store.Store(tmp_path / "dask") as writer, open_engine("dask", jobs=2, threads=1) as workers:
         there = runner.execute(agenda, writer, workers, kill_one_worker)
     assert killed
-    figures = ("id", "status", "sizes", "counters", "scores")
-    assert [{key: r[key] for key in figures} for r in here] == [{key: r[key] for key in figures} for r in there]
+    figures = attrgetter("id", "status", "sizes", "counters", "scores")
+    assert list(map(figures, here)) == list(map(figures, there))
     assert {r.engine for r in there} == {"dask"} and all(r.environment["load"] is not None for r in there)
 
 
