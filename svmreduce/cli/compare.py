@@ -41,9 +41,9 @@ def compare(ctx, base, new, words, form, junit_file, as_json):
     flags, else from the compare section of NEW's config, else they are the defaults.
     """
     from svmreduce.experiments import store, tolerances
-    from svmreduce.reports import render, verdict
-    from svmreduce.reports.compare import EXIT_NOT_COMPARABLE
-    from svmreduce.reports.compare import compare as judge
+    from svmreduce.reports import render
+    from svmreduce.reports.gate import gate_formats
+    from svmreduce.reports.gate.run_comparison import EXIT_NOT_COMPARABLE, compare_runs
 
     limits = tolerances.from_flags(words)
     try:
@@ -53,18 +53,19 @@ def compare(ctx, base, new, words, form, junit_file, as_json):
         ctx.exit(EXIT_NOT_COMPARABLE)
     if junit_file:
         check_writable(junit_file, str(old_run.path), str(new_run.path))
-    config = new_run.config or {}
-    of_config = tolerances.from_config(config.get("compare"), f"{new_run.path.with_name(store.CONFIG)}: compare")
-    result = judge(old_run, new_run, of_config | limits)
+    of_config = tolerances.from_config(
+        new_run.config.get("compare"), f"{new_run.path.with_name(store.CONFIG)}: compare"
+    )
+    result = compare_runs(old_run, new_run, of_config | limits)
     if junit_file:
         from svmreduce.data.files import write_whole
 
         with write_whole(junit_file) as stream:
-            stream.write(verdict.junit(result))
+            stream.write(gate_formats.junit(result))
     if as_json or form == "json":
         print_json(result.as_dict())
     elif form == "markdown":
-        click.echo(render.markdown(verdict.comparison_tables(result)), nl=False)
+        click.echo(render.markdown(gate_formats.comparison_tables(result)), nl=False)
     else:
-        click.echo(render.terminal(verdict.comparison_tables(result), terminal_width()), nl=False)
+        click.echo(render.terminal(gate_formats.comparison_tables(result), terminal_width()), nl=False)
     ctx.exit(result.exit_code)

@@ -29,7 +29,7 @@ def config_options(command):
 def load_config(path, scale, settings, timeout, memory):
     """The experiment with what was typed laid over it, and its tasks."""
     from svmreduce.experiments import config
-    from svmreduce.experiments.plan import expand
+    from svmreduce.experiments.planning import expand
 
     sys.path.insert(0, "")  # methods of one's own, module:Class, may lie in the current folder
     typed = _parsed(settings)

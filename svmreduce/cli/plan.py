@@ -22,18 +22,18 @@ Examples:
 def plan(config, out, scale, settings, timeout, memory, as_json):
     """Say what running CONFIG would do: how many fits, which are there already, and about how long it takes."""
     from svmreduce.experiments.estimate import estimate
-    from svmreduce.experiments.runner import agenda
+    from svmreduce.experiments.runner import make_agenda
 
     experiment, tasks = load_config(config, scale, settings, timeout, memory)
     folder = run_folder(experiment, out)
     earlier = open_records(folder)
-    todo = agenda(experiment, tasks, earlier, folder)
-    seconds, measured = estimate(todo, earlier)
-    rows = _rows(todo)
-    fits = sum(task.kind == "fit" for task in todo.tasks)
+    agenda = make_agenda(experiment, tasks, earlier, folder)
+    seconds, measured = estimate(agenda, earlier)
+    rows = _rows(agenda)
+    fits = sum(task.kind == "fit" for task in agenda.tasks)
     record = {
         "name": experiment.name, "scale": experiment.scale, "folder": str(folder), "fits": fits,
-        "reductions": len(todo.tasks) - fits, "cached": len(todo.known), "to_run": len(todo.todo),
+        "reductions": len(agenda.tasks) - fits, "cached": len(agenda.known), "to_run": len(agenda.todo),
         "estimate_seconds": seconds, "estimate_measured_share": measured,
         "limit_seconds": experiment.limits.seconds, "rows": rows,
     }  # fmt: skip
@@ -43,12 +43,12 @@ def plan(config, out, scale, settings, timeout, memory, as_json):
     _print(record, experiment)
 
 
-def _rows(todo) -> list[dict]:
+def _rows(agenda) -> list[dict]:
     counts: dict[tuple, Counter] = {}
-    for task in todo.tasks:
+    for task in agenda.tasks:
         counter = counts.setdefault((task.title, task.method), Counter())
         counter[task.kind] += 1
-        counter["cached"] += task.id in todo.known
+        counter["cached"] += task.id in agenda.known
     return [{"dataset": dataset, "method": method, "reductions": count["reduction"], "fits": count["fit"],
              "cached": count["cached"]} for (dataset, method), count in counts.items()]  # fmt: skip
 

@@ -71,24 +71,24 @@ def report(run, scale, form, outputs, by, paper, plots, plot_format, html, as_js
     a format is asked for.
     """
     from svmreduce.experiments import store
-    from svmreduce.reports import papers
+    from svmreduce.reports.reproduction.paper_comparison import compare_with_paper, known_table, table_of_run
 
     if form and as_json:
         raise InputError("--format and --json exclude each other; give one")
     config = _load_config(run, scale)
-    records = store.read(run_folder(config, None) if config else run)
-    read = [path for path in (records.path, records.path.with_name(store.CONFIG)) if path.exists()]
+    recorded = store.read(run_folder(config, None) if config else run)
+    read = [path for path in (recorded.path, recorded.path.with_name(store.CONFIG)) if path.exists()]
     for file in filter(None, (*outputs, html)):
         check_writable(file, *map(str, read))
-    name = paper or (papers.known_table(config.paper) if config else papers.named_by(records))
-    found = papers.beside(records, name) if name else None
+    name = paper or (known_table(config.paper) if config else table_of_run(recorded))
+    found = compare_with_paper(recorded, name) if name else None
     if plots:
-        _write_plots(records, found, plots, plot_format)
+        _write_plots(recorded, found, plots, plot_format)
     if html:
-        _write_page(records, found, html, typed_command())
+        _write_page(recorded, found, html, typed_command())
     if form or outputs or as_json or not (plots or html):
         for output in outputs or (None,):
-            _tables(records, found, form, output, by, bool(paper), as_json)
+            _tables(recorded, found, form, output, by, bool(paper), as_json)
 
 
 def _load_config(path: str, scale: str | None):
@@ -102,25 +102,27 @@ def _load_config(path: str, scale: str | None):
     return None
 
 
-def _tables(records, found, form, output, by, is_paper_first, as_json) -> None:
-    from svmreduce.reports import papers, render, tables
+def _tables(run, found, form, output, by, is_paper_first, as_json) -> None:
+    from svmreduce.reports import render
+    from svmreduce.reports.reproduction.paper_comparison import long_table, wide_table
+    from svmreduce.reports.run.run_tables import report_facts, report_tables
 
     form = form or _BY_ENDING.get(Path(output or "").suffix, "terminal")
     if as_json:
-        facts = tables.report_facts(records, by)
+        facts = report_facts(run, by)
         if found:
             facts["paper"] = {"table": found.printed.title, "verdicts": found.counts}
-            facts["paper"]["cells"] = papers.long_table(found).rows
+            facts["paper"]["cells"] = long_table(found).rows
         text = dumps(facts) + "\n"
     elif form == "csv":
-        first = papers.long_table(found) if is_paper_first else tables.report_tables(records, by)[0]
+        first = long_table(found) if is_paper_first else report_tables(run, by)[0]
         text = render.comma_separated(first)
-        if records.unreadable:
-            click.echo(f"Note: {records.path}: {records.unreadable} unreadable lines were passed over", err=True)
+        if run.unreadable:
+            click.echo(f"Note: {run.path}: {run.unreadable} unreadable lines were passed over", err=True)
     else:
-        shown = tables.report_tables(records, by)
+        shown = report_tables(run, by)
         if found:
-            shown.insert(0 if is_paper_first else 1, papers.wide_table(found))
+            shown.insert(0 if is_paper_first else 1, wide_table(found))
         if form == "terminal":
             text = render.terminal(shown, None if output else terminal_width())
         else:
@@ -131,19 +133,19 @@ def _tables(records, found, form, output, by, is_paper_first, as_json) -> None:
         click.echo(text, nl=False)
 
 
-def _write_plots(records, found, folder: str, suffix: str) -> None:
-    from svmreduce.reports import plots
+def _write_plots(run, found, folder: str, suffix: str) -> None:
+    from svmreduce.reports.run import plots
 
     if Path(folder).exists() and not Path(folder).is_dir():
         raise InputError(f"{folder}: is a file; give a folder for the figures")
-    written = plots.write(plots.drawings(records, found), folder, suffix)
-    click.echo(f"{len(written)} figures in {folder}" if written else f"no figure for {records.path}: too few results")
+    written = plots.write(plots.drawings(run, found), folder, suffix)
+    click.echo(f"{len(written)} figures in {folder}" if written else f"no figure for {run.path}: too few results")
 
 
-def _write_page(records, found, file: str, command: str) -> None:
-    from svmreduce.reports import page
+def _write_page(run, found, file: str, command: str) -> None:
+    from svmreduce.reports.run import page
 
-    _write(file, page.html(records, found, command))
+    _write(file, page.html(run, found, command))
     click.echo(f"page in {file}")
 
 

@@ -37,7 +37,7 @@ def run(config, out, scale, settings, timeout, memory, jobs, engine, scheduler, 
     a kill loses only the fits in flight: the same command goes on from there.
     """
     from svmreduce.experiments.engines import open_engine
-    from svmreduce.experiments.runner import FAILED, agenda, execute
+    from svmreduce.experiments.runner import execute, make_agenda
     from svmreduce.experiments.store import Store
 
     if scheduler and engine != "dask":
@@ -45,23 +45,23 @@ def run(config, out, scale, settings, timeout, memory, jobs, engine, scheduler, 
     experiment, tasks = load_config(config, scale, settings, timeout, memory)
     folder = run_folder(experiment, out)
     with Store(folder) as store:
-        plan = agenda(experiment, tasks, open_records(folder), folder, engine=engine, rerun=rerun or "")
-        store.write_plan(plan.as_dict())
+        agenda = make_agenda(experiment, tasks, open_records(folder), folder, engine=engine, rerun=rerun or "")
+        store.write_plan(agenda.as_dict())
         store.write_config(_as_yaml(experiment, typed_command()))
-        progress = _Progress(plan, quiet or as_json)
+        progress = _Progress(agenda, quiet or as_json)
         try:
             with open_engine(engine, jobs=jobs, threads=experiment.threads, scheduler=scheduler) as workers, progress:
-                records = execute(plan, store, workers, progress.tell)
+                records = execute(agenda, store, workers, progress.tell)
         except KeyboardInterrupt:
             click.echo(f"\nstopped; {progress.made} new records are safe in {folder}. "
                        "The same command goes on from there.", err=True)  # fmt: skip
             sys.exit(130)
-    statuses = Counter(record["status"] for record in records)
-    failed = sum(statuses[status] for status in FAILED)
+    statuses = Counter(record.status for record in records)
+    failed = sum(record.is_failed for record in records)
     if as_json:
-        print_json({"folder": str(folder), "records": len(records), "reused": len(plan.known), "statuses": statuses})
+        print_json({"folder": str(folder), "records": len(records), "reused": len(agenda.known), "statuses": statuses})
     elif not quiet:
-        _summary(folder, records, plan, failed, statuses["skipped"])
+        _summary(folder, records, agenda, failed, statuses["skipped"])
     sys.exit(EXIT_FAILED if failed else 0)
 
 
@@ -74,10 +74,10 @@ def _as_yaml(experiment, command: str) -> str:
     return f"# {command}\n{text}"
 
 
-def _summary(folder, records, plan, failed, skipped) -> None:
-    if plan.known:
-        first = min(record["started"] for record in plan.known.values())
-        click.echo(f"reused {len(plan.known)} of {len(records)} records, the first made at {first}", err=True)
+def _summary(folder, records, agenda, failed, skipped) -> None:
+    if agenda.known:
+        first = min(record.started for record in agenda.known.values())
+        click.echo(f"reused {len(agenda.known)} of {len(records)} records, the first made at {first}", err=True)
     if skipped:
         click.echo(f"{skipped} of {len(records)} skipped; the report says why", err=True)
     if failed:
@@ -88,8 +88,8 @@ def _summary(folder, records, plan, failed, skipped) -> None:
 class _Progress:
     """A bar on a terminal, a line per record elsewhere."""
 
-    def __init__(self, plan, silent: bool):
-        self.todo, self.silent, self.made, self.bar = len(plan.todo), silent, 0, None
+    def __init__(self, agenda, silent: bool):
+        self.todo, self.silent, self.made, self.bar = len(agenda.todo), silent, 0, None
 
     def __enter__(self):
         from tqdm import tqdm
@@ -102,30 +102,30 @@ class _Progress:
         if self.bar is not None:
             self.bar.close()
 
-    def tell(self, record: dict) -> None:
+    def tell(self, record) -> None:
         self.made += 1
         line = _line(record)
         if self.bar is not None:
             self.bar.update()
-            self.bar.set_postfix_str(f"{record['dataset']} {record['method']}"[:40], refresh=False)
-            if record["status"] != "ok":
+            self.bar.set_postfix_str(f"{record.dataset} {record.method}"[:40], refresh=False)
+            if not record.is_ok:
                 self.bar.write(line, file=sys.stderr)
         elif not self.silent:
             click.echo(f"[{self.made}/{self.todo}] {line}", err=True)
 
 
-def _line(record: dict) -> str:
+def _line(record) -> str:
     point = " ".join(f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
-                     for key, value in record["point"].items())  # fmt: skip
-    fold = f" fold {record['fold']}" if record["fold"] else ""
-    seconds = record["seconds"].get("reduce" if record["kind"] == "reduction" else "solve")
-    scores = record["scores"]
+                     for key, value in record.point.items())  # fmt: skip
+    fold = f" fold {record.fold}" if record.fold else ""
+    seconds = record.seconds.get("solve" if record.is_fit else "reduce")
+    scores = record.scores
     found = [
         f"{seconds:.3f} s" if seconds is not None else None,
         f"accuracy {scores['accuracy']:.4f}" if "accuracy" in scores else None,
         f"mse {scores['mse']:.4g}" if "mse" in scores else None,
-        f"{record['sizes']['kept_rows']} rows kept" if record["kind"] == "reduction" and record["sizes"] else None,
-        f"{record['status']}: {record['reason']}" if record["status"] != "ok" else None,
+        f"{record.sizes['kept_rows']} rows kept" if not record.is_fit and record.sizes else None,
+        f"{record.status}: {record.reason}" if not record.is_ok else None,
     ]
-    name = f"{record['dataset']}{fold} {record['method']} {point}".rstrip()
-    return f"{name} {record['kind']}: {', '.join(filter(None, found))}"
+    name = f"{record.dataset}{fold} {record.method} {point}".rstrip()
+    return f"{name} {record.kind}: {', '.join(filter(None, found))}"

@@ -1,6 +1,6 @@
 """Experiment files: what a YAML file in ``configs/`` may say.
 
-Everything that can be wrong is found here or in ``plan``, before anything runs, and told with the file, the
+Everything that can be wrong is found here or in ``planning``, before anything runs, and told with the file, the
 key and the nearest valid name. A method's constructor is the schema of its parameters.
 """
 
@@ -39,11 +39,11 @@ def _named(key: str):
     return BeforeValidator(lambda value: {key: value} if isinstance(value, str) else value)
 
 
-class _Strict(BaseModel):
+class _ConfigPart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
-class SplitConfig(_Strict):
+class SplitConfig(_ConfigPart):
     """Where test rows come from: with the data, ``folds``, or a ``holdout`` share."""
 
     folds: int | None = Field(None, ge=2)
@@ -59,7 +59,7 @@ class SplitConfig(_Strict):
         return self
 
 
-class DatasetConfig(_Strict):
+class DatasetConfig(_ConfigPart):
     """One data set: a name of the catalogue, a generator, or a file of one's own."""
 
     name: str | None = None  # NAME[:VARIANT] of the catalogue
@@ -115,7 +115,7 @@ class SolverConfig(MethodPart):
     as_: str | None = Field(None, alias="as")
 
 
-class LimitsConfig(_Strict):
+class LimitsConfig(_ConfigPart):
     """What one reduction or one fit may take; beyond it the worker is ended and the row says so."""
 
     seconds: float = Field(600, gt=0)
@@ -125,7 +125,7 @@ class LimitsConfig(_Strict):
 Grid = Annotated[dict[str, list[Any]], BeforeValidator(_numbers)]
 
 
-class Config(_Strict):
+class Config(_ConfigPart):
     """One experiment."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")

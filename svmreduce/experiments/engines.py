@@ -11,7 +11,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 
 from svmreduce.errors import InputError
-from svmreduce.experiments.limits import Worker
+from svmreduce.experiments.worker_process import WorkerProcess
 
 WORKER_PATIENCE = 30  # seconds that a cluster has to show its first worker
 
@@ -25,7 +25,7 @@ class LocalEngine:
         self.slots = jobs
         self._threads = threads
         self._own = threading.local()
-        self._workers: list[Worker] = []
+        self._workers: list[WorkerProcess] = []
         self._executor = ThreadPoolExecutor(jobs, thread_name_prefix="svmreduce-job")
 
     def submit(self, message: dict, seconds: float, memory_mb: float | None) -> Future:
@@ -33,7 +33,7 @@ class LocalEngine:
 
     def _call(self, message, seconds, memory_mb) -> dict:
         if not hasattr(self._own, "worker"):
-            self._own.worker = Worker(self._threads)
+            self._own.worker = WorkerProcess(self._threads)
             self._workers.append(self._own.worker)
         return self._own.worker.call(message, seconds, memory_mb)
 
@@ -97,7 +97,7 @@ class DaskEngine:
             self._cluster.close()
 
 
-_cluster_workers: dict[int, Worker] = {}  # by thread count, which is fixed when a worker starts
+_cluster_workers: dict[int, WorkerProcess] = {}  # by thread count, which is fixed when a worker starts
 _one_at_a_time = threading.Lock()  # timings of two fits in one worker would disturb each other
 
 
@@ -105,7 +105,7 @@ def _call_in_cluster(threads: int, message: dict, seconds: float, memory_mb: flo
     with _one_at_a_time:
         for other in set(_cluster_workers) - {threads}:
             _cluster_workers.pop(other).close()
-        return _cluster_workers.setdefault(threads, Worker(threads)).call(message, seconds, memory_mb)
+        return _cluster_workers.setdefault(threads, WorkerProcess(threads)).call(message, seconds, memory_mb)
 
 
 @contextmanager

@@ -1,33 +1,31 @@
-"""How long a plan will take: earlier records of the same kind, or a rule of thumb."""
+"""How long an agenda will take: earlier records of the same kind, or a rule of thumb."""
 
 from __future__ import annotations
 
 from statistics import mean
 
 from svmreduce.data import catalog
-from svmreduce.experiments.plan import Task
+from svmreduce.experiments.planning import Task
+from svmreduce.experiments.recorded_run import Run
 from svmreduce.experiments.runner import Agenda
-from svmreduce.experiments.store import Records
 
 # Seconds per row squared of a kernel SVM, and per row of everything that is linear in rows; very roughly
 _PER_SQUARE, _PER_ROW, _LEAST = 2e-8, 2e-5, 0.05
 _FASTER = 10  # than official LIBSVM
 
 
-def estimate(plan: Agenda, earlier: Records | None) -> tuple[float, float]:
+def estimate(agenda: Agenda, earlier: Run | None) -> tuple[float, float]:
     """Seconds for all that is to do on one worker, and for which share of the tasks that is measured."""
     seen: dict[tuple, list[float]] = {}
     for record in earlier.records if earlier else ():
-        if record["status"] == "ok":
-            seen.setdefault((record["kind"], record["dataset"], record["method"]), []).append(
-                record["seconds"]["total"]
-            )
+        if record.is_ok:
+            seen.setdefault((record.kind, record.dataset, record.method), []).append(record.seconds["total"])
     total, measured = 0.0, 0
-    for task in plan.todo:
+    for task in agenda.todo:
         times = seen.get((task.kind, task.title, task.method))
         total += mean(times) if times else _rule_of_thumb(task)
         measured += times is not None
-    return min(total, plan.config.limits.seconds * len(plan.todo)), measured / max(1, len(plan.todo))
+    return min(total, agenda.config.limits.seconds * len(agenda.todo)), measured / max(1, len(agenda.todo))
 
 
 def _rule_of_thumb(task: Task) -> float:

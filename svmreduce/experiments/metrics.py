@@ -14,31 +14,32 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from statistics import fmean
 
-from svmreduce.experiments.cells import USABLE, Cell, Comparison, Method, Place, Point, collect, compare
+from svmreduce.experiments.method_results import GridCell, MethodComparison, MethodResults, Place, Point, find_rivals
+from svmreduce.experiments.records import FINISHED, NOT_CONVERGED
 from svmreduce.registry import nearest_name_error
 
-Figure = tuple[float | None, int]
+MetricValue = tuple[float | None, int]
 """A value, and over how many cells, pairs of cells or folds it is; (None, 0) where there is nothing to compute."""
 
-NOTHING: Figure = (None, 0)
+NOTHING: MetricValue = (None, 0)
 
 
 @dataclass(frozen=True)
-class Metric:
+class SummaryMetric:
     """A label, a direction, how it is written, and the function that computes it."""
 
     key: str
     label: str
     better: str  # "higher" or "lower"
     digits: int
-    compute: Callable[[Comparison], Figure]
+    compute: Callable[[MethodComparison], MetricValue]
     factor: float = 1.0  # fractions are stored, percent are shown
 
     def show(self, value: float | None) -> str:
         return "–" if value is None else f"{value * self.factor:.{self.digits}f}"
 
 
-def expected_speedup(own: Method, other: Method | None, fact: str) -> Figure:
+def expected_speedup(own: MethodResults, other: MethodResults | None, fact: str) -> MetricValue:
     """ETS and ECS: mean of other/own over the cells that both have.
 
     A cell where either side is 0 (a time below the clock's resolution, a model without vectors) has no ratio and is
@@ -48,7 +49,7 @@ def expected_speedup(own: Method, other: Method | None, fact: str) -> Figure:
     return _mean([theirs / ours for theirs, ours in sides if theirs and ours])
 
 
-def overall_speedup(own: Method, other: Method | None) -> Figure:
+def overall_speedup(own: MethodResults, other: MethodResults | None) -> MetricValue:
     """OTS: the time of the whole grid search, each reduction counted once, over the cells that both have.
 
     Only the reductions that these cells use count. A reduction without a time on record leaves no figure: leaving
@@ -59,7 +60,7 @@ def overall_speedup(own: Method, other: Method | None) -> Figure:
     return (theirs / ours, len(pairs)) if theirs and ours else NOTHING
 
 
-def best_point_speedup(own: Method, other: Method | None, splits: frozenset) -> Figure:
+def best_point_speedup(own: MethodResults, other: MethodResults | None, splits: frozenset) -> MetricValue:
     """CTS: support vectors summed over the folds, each method at its own most accurate grid point.
 
     A point takes part only with all folds, because a sum over fewer would look faster.
@@ -72,26 +73,26 @@ def best_point_speedup(own: Method, other: Method | None, splits: frozenset) -> 
     return (sums[0] / sums[1], len(splits)) if sums[0] and sums[1] else NOTHING
 
 
-def accuracy_rmse(own: Method, other: Method | None) -> Figure:
+def accuracy_rmse(own: MethodResults, other: MethodResults | None) -> MetricValue:
     """RMSE: root mean squared difference of accuracy over the cells that both have."""
     sides = [(theirs.accuracy, ours.accuracy) for theirs, ours in _pairs(own, other)]
     value, count = _mean([(theirs - ours) ** 2 for theirs, ours in sides if None not in (theirs, ours)])
     return (math.sqrt(value), count) if count else NOTHING
 
 
-def mean_of(own: Method, fact: str) -> Figure:
+def mean_of(own: MethodResults, fact: str) -> MetricValue:
     """Mean over all cells with a result."""
     return _mean(_known(own.done.values(), fact))
 
 
-def best_score(own: Method, fact: str) -> Figure:
+def best_score(own: MethodResults, fact: str) -> MetricValue:
     """The fold mean at the best grid point, among the points with the most folds."""
     if own.task != ("regression" if fact == "mse" else "classification"):
         return NOTHING
     return _mean(best_point(own)[1])
 
 
-def accuracy_deviation(own: Method) -> Figure:
+def accuracy_deviation(own: MethodResults) -> MetricValue:
     """Standard deviation over grid points of the fold means, about the mean of all cells."""
     centre, count = mean_of(own, "accuracy")
     if not count:
@@ -100,49 +101,55 @@ def accuracy_deviation(own: Method) -> Figure:
     return math.sqrt(spread), count
 
 
-def total_of(own: Method, fact: str) -> Figure:
+def total_of(own: MethodResults, fact: str) -> MetricValue:
     """Sum over all cells with a result."""
     values = _known(own.done.values(), fact)
     return (math.fsum(values), len(values)) if values else NOTHING
 
 
-def reduction_seconds(own: Method) -> Figure:
+def reduction_seconds(own: MethodResults) -> MetricValue:
     """TX*: the time of all reductions behind the results, each counted once however many fits share it."""
     times = _reduction_times(own.done.values())
     return (math.fsum(times), len(times)) if own.done and None not in times else NOTHING
 
 
-def kept_percent(own: Method) -> Figure:
+def kept_percent(own: MethodResults) -> MetricValue:
     """Rows that the solver saw, in percent of the training rows, as a mean over the fits."""
     share, count = mean_of(own, "kept_share")
     return (100 * share, count) if count else NOTHING
 
 
-def mean_at_own_cells(own: Method, other: Method | None, fact: str) -> Figure:
+def mean_at_own_cells(own: MethodResults, other: MethodResults | None, fact: str) -> MetricValue:
     """The other's mean over the cells that both have."""
     return _mean(_known((theirs for theirs, _ in _pairs(own, other)), fact))
 
 
-def _against(suffix: str, words: str, pick: Callable[[Comparison], Method | None]) -> tuple[Metric, ...]:
+def _against(
+    suffix: str, words: str, pick: Callable[[MethodComparison], MethodResults | None]
+) -> tuple[SummaryMetric, ...]:
     """The five figures that need something to compare with."""
     return (
-        Metric(f"ets{suffix}", f"ETS{words}", "higher", 2, lambda c: expected_speedup(c.own, pick(c), "solve")),
-        Metric(f"ots{suffix}", f"OTS{words}", "higher", 2, lambda c: overall_speedup(c.own, pick(c))),
-        Metric(f"ecs{suffix}", f"ECS{words}", "higher", 2, lambda c: expected_speedup(c.own, pick(c), "vectors")),
-        Metric(f"cts{suffix}", f"CTS{words}", "higher", 2, lambda c: best_point_speedup(c.own, pick(c), c.splits)),
-        Metric(f"rmse{suffix}", f"RMSE (%){words}", "lower", 2, lambda c: accuracy_rmse(c.own, pick(c)), 100),
+        SummaryMetric(f"ets{suffix}", f"ETS{words}", "higher", 2, lambda c: expected_speedup(c.own, pick(c), "solve")),
+        SummaryMetric(f"ots{suffix}", f"OTS{words}", "higher", 2, lambda c: overall_speedup(c.own, pick(c))),
+        SummaryMetric(
+            f"ecs{suffix}", f"ECS{words}", "higher", 2, lambda c: expected_speedup(c.own, pick(c), "vectors")
+        ),
+        SummaryMetric(
+            f"cts{suffix}", f"CTS{words}", "higher", 2, lambda c: best_point_speedup(c.own, pick(c), c.splits)
+        ),
+        SummaryMetric(f"rmse{suffix}", f"RMSE (%){words}", "lower", 2, lambda c: accuracy_rmse(c.own, pick(c)), 100),
     )
 
 
-METRICS: dict[str, Metric] = {
+METRICS: dict[str, SummaryMetric] = {
     metric.key: metric
     for metric in (
         *_against("", "", lambda c: c.baseline),
         *_against("_same_engine", ", same engine", lambda c: c.same_engine),
-        Metric("max_accuracy", "max. acc. (%)", "higher", 2, lambda c: best_score(c.own, "accuracy"), 100),
-        Metric("mean_accuracy", "mean acc. (%)", "higher", 2, lambda c: mean_of(c.own, "accuracy"), 100),
-        Metric("std_accuracy", "std. acc. (%)", "lower", 2, lambda c: accuracy_deviation(c.own), 100),
-        Metric(
+        SummaryMetric("max_accuracy", "max. acc. (%)", "higher", 2, lambda c: best_score(c.own, "accuracy"), 100),
+        SummaryMetric("mean_accuracy", "mean acc. (%)", "higher", 2, lambda c: mean_of(c.own, "accuracy"), 100),
+        SummaryMetric("std_accuracy", "std. acc. (%)", "lower", 2, lambda c: accuracy_deviation(c.own), 100),
+        SummaryMetric(
             "random_sample_accuracy",
             "mean acc. of a random sample (%)",
             "higher",
@@ -150,34 +157,34 @@ METRICS: dict[str, Metric] = {
             lambda c: mean_at_own_cells(c.own, c.random_sample, "accuracy"),
             100,
         ),
-        Metric("auc", "AUC", "higher", 4, lambda c: mean_of(c.own, "auc")),
-        Metric("mse", "MSE", "lower", 4, lambda c: mean_of(c.own, "mse")),
-        Metric("best_mse", "best MSE", "lower", 4, lambda c: best_score(c.own, "mse")),
-        Metric(
+        SummaryMetric("auc", "AUC", "higher", 4, lambda c: mean_of(c.own, "auc")),
+        SummaryMetric("mse", "MSE", "lower", 4, lambda c: mean_of(c.own, "mse")),
+        SummaryMetric("best_mse", "best MSE", "lower", 4, lambda c: best_score(c.own, "mse")),
+        SummaryMetric(
             "random_sample_mse",
             "MSE of a random sample",
             "lower",
             4,
             lambda c: mean_at_own_cells(c.own, c.random_sample, "mse"),
         ),
-        Metric("kept_percent", "kept (%)", "lower", 1, lambda c: kept_percent(c.own)),
-        Metric("vectors", "vectors", "lower", 0, lambda c: mean_of(c.own, "vectors")),
-        Metric("train_seconds", "training (s)", "lower", 3, lambda c: total_of(c.own, "solve")),
-        Metric("reduce_seconds", "reduction (s)", "lower", 3, lambda c: reduction_seconds(c.own)),
-        Metric("predict_seconds", "prediction (s)", "lower", 3, lambda c: total_of(c.own, "predict")),
+        SummaryMetric("kept_percent", "kept (%)", "lower", 1, lambda c: kept_percent(c.own)),
+        SummaryMetric("vectors", "vectors", "lower", 0, lambda c: mean_of(c.own, "vectors")),
+        SummaryMetric("train_seconds", "training (s)", "lower", 3, lambda c: total_of(c.own, "solve")),
+        SummaryMetric("reduce_seconds", "reduction (s)", "lower", 3, lambda c: reduction_seconds(c.own)),
+        SummaryMetric("predict_seconds", "prediction (s)", "lower", 3, lambda c: total_of(c.own, "predict")),
     )
 }
 
 
-def summarise(records: Iterable[dict], baseline: str | None = None) -> list[dict]:
+def summarise(datasets: dict[str, dict[str, MethodResults]], baseline: str | None = None) -> list[dict]:
     """One dict of figures per data set and method, ready for a data frame.
 
     Parameters
     ----------
-    records : iterable of dict
-        Fits and reductions of one run; of several records with one id only the last may be given.
+    datasets : dict of dict of MethodResults
+        Methods by data set and label, as `collect` makes them from the records of a run.
     baseline : str, optional
-        Label of the method that the others are set against; by default the one that the records name.
+        Label of the method that the others are compared with; by default the one that the records name.
 
     Returns
     -------
@@ -195,7 +202,6 @@ def summarise(records: Iterable[dict], baseline: str | None = None) -> list[dict
         - ``baseline``: its label, though this data set may lack it; ``same_engine``, ``random_sample``: labels of
           what else it was set against, None where absent.
     """
-    datasets = collect(records)
     known = {label for methods in datasets.values() for label in methods}
     if baseline is not None and baseline not in known:
         raise nearest_name_error("baseline method", baseline, known)
@@ -208,8 +214,8 @@ def summarise(records: Iterable[dict], baseline: str | None = None) -> list[dict
     return rows
 
 
-def _row(own: Method, methods: dict[str, Method], baseline: str | None) -> dict:
-    comparison = compare(own, methods, baseline)
+def _row(own: MethodResults, methods: dict[str, MethodResults], baseline: str | None) -> dict:
+    comparison = find_rivals(own, methods, baseline)
     places = _grid(own, methods, comparison.splits)
     figures = {key: metric.compute(comparison) for key, metric in METRICS.items()}
     return {
@@ -225,49 +231,49 @@ def _row(own: Method, methods: dict[str, Method], baseline: str | None) -> dict:
         "pairs": len(_pairs(own, comparison.baseline)),
         "failed": _failures(own, places),
         "baseline_failed": _failures(comparison.baseline, own.done) if baseline else {},
-        "not_converged": sum(cell.status == "not_converged" for cell in own.done.values()),
+        "not_converged": sum(cell.status == NOT_CONVERGED for cell in own.done.values()),
         "failed_repeats": _counts(status for cell in own.done.values() for status in cell.failed_repeats),
         **{key: value for key, (value, _) in figures.items()},
         "counted": {key: count for key, (_, count) in figures.items()},
     }
 
 
-def _grid(own: Method, methods: dict[str, Method], splits: Iterable) -> set[Place]:
+def _grid(own: MethodResults, methods: dict[str, MethodResults], splits: Iterable) -> set[Place]:
     """Every cell that ``own`` should have: the points of all methods with the same grid, on all splits."""
     seen = {place.point for method in methods.values() for place in method.cells}
     varied = {_names(place.point) for place in own.cells}
     return {Place(point, split) for point in seen if _names(point) in varied for split in splits}
 
 
-def _failures(method: Method | None, places: Iterable[Place]) -> dict[str, int]:
+def _failures(method: MethodResults | None, places: Iterable[Place]) -> dict[str, int]:
     """How often each failure occurs at these places; a place without a record counts as ``missing``."""
     cells = method.cells if method else {}
     statuses = (cells[place].status if place in cells else "missing" for place in places)
-    return _counts(status for status in statuses if status not in USABLE)
+    return _counts(status for status in statuses if status not in FINISHED)
 
 
 def _counts(statuses: Iterable[str]) -> dict[str, int]:
     return dict(sorted(Counter(statuses).items()))
 
 
-def _pairs(own: Method, other: Method | None) -> list[tuple[Cell, Cell]]:
+def _pairs(own: MethodResults, other: MethodResults | None) -> list[tuple[GridCell, GridCell]]:
     """(theirs, ours) where both have a result."""
     theirs = other.done if other else {}
     return [(theirs[place], cell) for place, cell in own.done.items() if place in theirs]
 
 
-def _training_seconds(cells: Collection[Cell]) -> float | None:
+def _training_seconds(cells: Collection[GridCell]) -> float | None:
     times = [cell.solve for cell in cells] + _reduction_times(cells)
     return None if None in times else math.fsum(times)
 
 
-def _reduction_times(cells: Collection[Cell]) -> list[float | None]:
+def _reduction_times(cells: Collection[GridCell]) -> list[float | None]:
     """Shared reductions once each; what a solver spent reducing by itself, every time it did."""
     shared = {cell.reduction for cell in cells if cell.reduction}
     return [reduction.seconds for reduction in shared] + [cell.reduce for cell in cells if cell.reduce]
 
 
-def _scores_by_point(method: Method, fact: str) -> dict[Point, list[float]]:
+def _scores_by_point(method: MethodResults, fact: str) -> dict[Point, list[float]]:
     scores: dict[Point, list[float]] = {}
     for place, cell in method.done.items():
         value = getattr(cell, fact)
@@ -276,7 +282,7 @@ def _scores_by_point(method: Method, fact: str) -> dict[Point, list[float]]:
     return scores
 
 
-def best_point(method: Method) -> tuple[Point | None, list[float]]:
+def best_point(method: MethodResults) -> tuple[Point | None, list[float]]:
     """The best grid point and its scores, among the points with the most folds.
 
     Ties go to the smallest parameters: the order of the records is shuffled and would make the choice a matter of luck.
@@ -298,9 +304,9 @@ def _order(point: Point) -> list:
     return [(0, value) if isinstance(value, (int, float)) else (1, str(value)) for _, value in point]
 
 
-def _known(cells: Iterable[Cell], fact: str) -> list[float]:
+def _known(cells: Iterable[GridCell], fact: str) -> list[float]:
     return [value for cell in cells if (value := getattr(cell, fact)) is not None]
 
 
-def _mean(values: list[float]) -> Figure:
+def _mean(values: list[float]) -> MetricValue:
     return (fmean(values), len(values)) if values else NOTHING

@@ -1,4 +1,4 @@
-"""Runs a plan: hands tasks to an engine, turns every answer into a record, stores it at once.
+"""Runs an agenda: hands tasks to an engine, turns every answer into a record, stores it at once.
 
 A record is reused instead of computed again only when the task (data, parameters, seed, threads), code, versions
 and machine agree.
@@ -17,12 +17,14 @@ from pathlib import Path
 
 from svmreduce.experiments import environment
 from svmreduce.experiments.config import Config
-from svmreduce.experiments.plan import Task
-from svmreduce.experiments.store import Records, Store
+from svmreduce.experiments.planning import Task
+from svmreduce.experiments.recorded_run import Run
+from svmreduce.experiments.records import SKIPPED, Record
+from svmreduce.experiments.store import Store
 
-FINISHED = ("ok", "not_converged")  # has times and scores
-FAILED = ("timeout", "memory", "crash", "error")  # a skipped row has its reason elsewhere: no data, no reduction
-_EMPTY = {"seconds": {}, "cpu_seconds": {}, "sizes": {}, "counters": {}, "scores": {}, "memory_mb": None, "log": ""}
+_EMPTY = {"seconds": {}, "sizes": {}, "counters": {}, "scores": {}}  # of an answer without results
+_NAMES = ("fold", "seed", "repeat", "method", "solver", "reducer", "solver_params", "reducer_params", "point")
+_NAMES += ("reduction", "size_of")  # what a record takes over from its task
 
 
 @dataclass
@@ -31,7 +33,7 @@ class Agenda:
 
     config: Config
     tasks: list[Task]
-    known: dict[str, dict] = field(default_factory=dict)  # id -> record that need not be made again
+    known: dict[str, Record] = field(default_factory=dict)  # id -> record that need not be made again
 
     @property
     def todo(self) -> list[Task]:
@@ -46,64 +48,59 @@ class Agenda:
         return {"experiment": config.name, "scale": config.scale, "baseline": config.baseline, "tasks": tasks}
 
 
-def agenda(
+def make_agenda(
     config: Config,
     tasks: list[Task],
-    earlier: Records | None,
+    earlier: Run | None,
     folder: Path,
     *,
     engine: str = "local",
     rerun: str = "",
 ) -> Agenda:
-    """The plan, less what earlier records answer.
+    """The tasks, less what earlier records answer.
 
     Parameters
     ----------
     rerun : "" keeps failed rows as they are, "failed" makes them again, "all" makes everything again
     """
-    plan = Agenda(config, tasks)
+    agenda = Agenda(config, tasks)
     if rerun == "all" or earlier is None:
-        return plan
+        return agenda
     here = environment.describe()
-    by_id = {record["id"]: record for record in earlier.records}
-    for task in plan.tasks:
+    by_id = {record.id: record for record in earlier.records}
+    for task in agenda.tasks:
         record = by_id.get(task.id)
         if record is None or not _same_circumstances(record, here, engine):
             continue
-        if rerun == "failed" and record["status"] not in FINISHED:
+        if rerun == "failed" and not record.is_finished:
             continue
-        if task.kind == "reduction" and record["status"] == "ok" and not _is_whole(_kept_file(folder, task.id)):
+        if task.kind == "reduction" and record.is_ok and not _is_whole(_kept_file(folder, task.id)):
             continue
-        plan.known[task.id] = record
-    if rerun == "failed":  # a fit that was skipped for want of its reduction, and the control of a failed one
-        for task in plan.tasks:
-            needs = {task.reduction, task.size_of} - {None}
-            if needs - plan.known.keys() and plan.known.get(task.id, {}).get("status") not in FINISHED:
-                plan.known.pop(task.id, None)
-    return plan
+        agenda.known[task.id] = record
+    return agenda
 
 
-def _same_circumstances(record: dict, here: dict, engine: str) -> bool:
-    there = record["environment"]
+def _same_circumstances(record: Record, here: dict, engine: str) -> bool:
+    there = record.environment
     same = all(there.get(key) == here[key] for key in ("code", "python", "versions"))
-    return same and record["engine"] == engine and (engine == "dask" or there.get("host") == here["host"])
+    return same and record.engine == engine and (engine == "dask" or there.get("host") == here["host"])
 
 
-def execute(plan: Agenda, store: Store, engine, tell: Callable[[dict], None] = lambda record: None) -> list[dict]:
-    """Run what is to do; every record is stored, and told, as soon as it is there.
+def execute(agenda: Agenda, store: Store, engine, tell: Callable[[Record], None] = lambda record: None) -> list[Record]:
+    """Run what is to do; every record is stored, and reported, as soon as it is there.
 
-    Returns the records of the whole plan, known ones included.
+    Returns the records of the whole agenda, known ones included.
     """
-    done = dict(plan.known)
-    waiting, running = deque(plan.todo), {}
+    done = dict(agenda.known)
+    waiting, running = deque(agenda.todo), {}
     stamp = _now()
-    limits = plan.config.limits.seconds, plan.config.limits.memory_mb
+    limits = agenda.config.limits.seconds, agenda.config.limits.memory_mb
 
     def finish(task: Task, answer: dict, started: str) -> None:
         packed = answer.pop("kept", None)
         if packed is not None:
             _keep(_kept_file(store.folder, task.id), base64.b64decode(packed))
-        record = _record(plan.config, task, answer, engine.name, started, stamp)
+        record = _record(agenda.config, task, answer, engine.name, started, stamp)
         store.append(record)
         done[task.id] = record
         tell(record)
@@ -115,7 +112,7 @@ def execute(plan: Agenda, store: Store, engine, tell: Callable[[dict], None] = l
                 task = waiting.popleft()
                 blocked = _failed_need(task, done)
                 if blocked:
-                    finish(task, {"status": "skipped", "reason": blocked}, _now())
+                    finish(task, {"status": SKIPPED, "reason": blocked}, _now())
                 elif _is_ready(task, done):
                     future = engine.submit(_message(task, done, store.folder), *limits)
                     running[future] = task, _now()
@@ -129,7 +126,7 @@ def execute(plan: Agenda, store: Store, engine, tell: Callable[[dict], None] = l
     finally:
         for future in running:
             future.cancel()
-    return [done[task.id] for task in plan.tasks if task.id in done]
+    return [done[task.id] for task in agenda.tasks if task.id in done]
 
 
 def _answer(future) -> dict:
@@ -143,24 +140,25 @@ def _needs(task: Task) -> list[str]:
     return [need for need in (task.reduction, task.size_of) if need]
 
 
-def _is_ready(task: Task, done: dict) -> bool:
+def _is_ready(task: Task, done: dict[str, Record]) -> bool:
     return all(need in done for need in _needs(task))
 
 
-def _failed_need(task: Task, done: dict) -> str | None:
+def _failed_need(task: Task, done: dict[str, Record]) -> str | None:
     """Why this task cannot run: a reduction it needs has failed."""
     for need in _needs(task):
-        if need in done and done[need]["status"] != "ok":
-            return f"its reduction failed: {done[need]['status']}, {done[need]['reason']}"
+        record = done.get(need)
+        if record and not record.is_ok:
+            return f"its reduction failed: {record.status}, {record.reason}"
     return None
 
 
-def _message(task: Task, done: dict, folder: Path) -> dict:
+def _message(task: Task, done: dict[str, Record], folder: Path) -> dict:
     message = {"task": asdict(task)}
     if task.reduction:
         message["kept"] = base64.b64encode(_kept_file(folder, task.reduction).read_bytes()).decode("ascii")
     if task.size_of:
-        message["rows"] = done[task.size_of]["sizes"]["kept_rows"]
+        message["rows"] = done[task.size_of].sizes["kept_rows"]
     return message
 
 
@@ -184,22 +182,18 @@ def _kept_file(folder: Path, reduction: str) -> Path:
     return Path(folder) / "reductions" / f"{reduction}.npz"
 
 
-def _record(config: Config, task: Task, answer: dict, engine: str, started: str, stamp: str) -> dict:
-    about = asdict(task)
+def _record(config: Config, task: Task, answer: dict, engine: str, started: str, stamp: str) -> Record:
     here = environment.describe()
     env = answer.pop("environment", None) or {key: here[key] for key in ("code", "python", "versions", "host", "cpu")}
     threads = answer.pop("threads", None) or task.threads
     data_sha256 = answer.pop("data_sha256", None)
-    return {
-        "kind": task.kind, "id": task.id, "status": answer["status"], "reason": answer["reason"],
-        "experiment": config.name, "scale": config.scale, "baseline": config.baseline, "dataset": task.title,
-        "task": answer.pop("task", None),
-        **{key: about[key] for key in ("fold", "seed", "repeat", "method", "solver", "reducer", "solver_params",
-                                       "reducer_params", "point", "reduction", "size_of")},
-        **_EMPTY, **answer,
-        "environment": env | {"threads": threads, "data_sha256": data_sha256},
-        "engine": engine, "started": started, "run": stamp,
-    }  # fmt: skip
+    return Record(
+        kind=task.kind, id=task.id, experiment=config.name, scale=config.scale, baseline=config.baseline,
+        dataset=task.title, **{name: getattr(task, name) for name in _NAMES},
+        **{"task": None} | _EMPTY | answer,  # status and reason, and the facts as far as there are any
+        environment=env | {"threads": threads, "data_sha256": data_sha256},
+        engine=engine, started=started, run=stamp,
+    )  # fmt: skip
 
 
 def _now() -> str:

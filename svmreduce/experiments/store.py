@@ -2,9 +2,9 @@
 
 A run folder holds ``records.jsonl``, ``plan.json``, ``config.yaml`` and ``lock``. The plan says which records belong
 to the experiment as it is now, and under which names; records of other settings stay in the file and are counted,
-never mixed in. One writer at a time appends to the
-records and has each line on the disk before it goes on, so a kill at any moment costs the fits in flight and
-nothing else. Readers take no lock and write nothing; a line that was cut off is counted and passed over.
+never mixed in. One writer at a time appends to the records and has each line on the disk before it goes on, so a kill
+at any moment costs the fits in flight and nothing else. Readers take no lock and write nothing; a line that was cut
+off is counted and passed over.
 """
 
 from __future__ import annotations
@@ -13,21 +13,17 @@ import contextlib
 import json
 import os
 import platform
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
 
 from svmreduce.errors import InputError
+from svmreduce.experiments.recorded_run import CONFIG, Run
+from svmreduce.experiments.records import Record
 from svmreduce.strict_json import dumps
 
 RECORDS = "records.jsonl"
-CONFIG = "config.yaml"
 LOCK = "lock"
 PLAN = "plan.json"
-_NAMES = ("id", "kind", "status", "dataset", "method")  # text that says what a record is of
-_FACTS = ("task", "fold", "seed", "repeat", "baseline", "solver", "reducer", "solver_params", "reducer_params", "point")
-_FACTS += ("reduction", "seconds", "sizes", "counters", "scores")  # in every record, if only as null
 
 
 class NothingRecorded(InputError):
@@ -38,41 +34,7 @@ class StoreError(OSError):
     """A record could not be written; every earlier one is safe."""
 
 
-@dataclass
-class Records:
-    """What a run has recorded: the latest record of each id, in the order in which the ids first appeared."""
-
-    records: list[dict]
-    unreadable: int  # lines that are no record, most often one cut off by a kill
-    path: Path  # the file they were read from
-    other: int = 0  # records of settings that the plan does not have
-    missing: int = 0  # planned and not there yet
-
-    @cached_property
-    def config(self) -> dict | None:
-        """The resolved config that lies beside the records, if there is one."""
-        path = self.path.with_name(CONFIG)
-        if not path.exists():
-            return None
-        import yaml
-
-        try:
-            config = yaml.safe_load(path.read_bytes())
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
-            why = " ".join(str(error).split())
-            raise InputError(f"{path}: is no readable YAML ({why}); restore or remove it") from None
-        if not isinstance(config, dict):
-            raise InputError(f"{path}: is no config; restore or remove it")
-        return config
-
-    @cached_property
-    def config_text(self) -> str:
-        """The same as text, the command that made the run as a remark on its first line; empty if it is not there."""
-        path = self.path.with_name(CONFIG)
-        return path.read_text(encoding="utf-8") if self.config is not None else ""
-
-
-def read(path: str | os.PathLike, *, planned_only: bool = True) -> Records:
+def read(path: str | os.PathLike, *, planned_only: bool = True) -> Run:
     """The records of a run folder or of a .jsonl file; it is an error to find none.
 
     Of a folder these are the records that its plan has, with the plan's names for data sets and methods.
@@ -82,7 +44,7 @@ def read(path: str | os.PathLike, *, planned_only: bool = True) -> Records:
     if not file.exists():
         what = f"has no {RECORDS}" if path.is_dir() else "no such run folder or record file"
         raise NothingRecorded(f"{path}: {what}; check the name, or run the experiment first (svmreduce run CONFIG)")
-    latest: dict[str, dict] = {}
+    latest: dict[str, Record] = {}
     unreadable = 0
     for line in file.read_bytes().split(b"\n"):
         if not line.strip():
@@ -91,18 +53,18 @@ def read(path: str | os.PathLike, *, planned_only: bool = True) -> Records:
         if record is None:
             unreadable += 1
         else:
-            latest.pop(record["id"], None)  # the newest stands last
-            latest[record["id"]] = record
+            latest.pop(record.id, None)  # the newest stands last
+            latest[record.id] = record
     if not latest:
         what = f"no record among its {unreadable} lines" if unreadable else "is empty"
         raise NothingRecorded(f"{file}: {what}; run the experiment again (svmreduce run CONFIG)")
     plan = _plan_beside(file) if path.is_dir() and planned_only else None
     if plan is None:
-        return Records(list(latest.values()), unreadable, file)
+        return Run(list(latest.values()), unreadable, file)
     common = {key: plan.get(key) for key in ("experiment", "scale", "baseline")}
-    found = [latest[entry["id"]] | entry | common for entry in plan["tasks"] if entry["id"] in latest]
+    found = [latest[entry["id"]].renamed(entry | common) for entry in plan["tasks"] if entry["id"] in latest]
     other = len(latest.keys() - {entry["id"] for entry in plan["tasks"]})
-    return Records(found, unreadable, file, other, len(plan["tasks"]) - len(found))
+    return Run(found, unreadable, file, other, len(plan["tasks"]) - len(found))
 
 
 def _plan_beside(file: Path) -> dict | None:
@@ -117,25 +79,12 @@ def _plan_beside(file: Path) -> dict | None:
 _DECODER = json.JSONDecoder(parse_constant=lambda name: None)  # NaN of another program's hand
 
 
-def _parsed(line: bytes) -> dict | None:
+def _parsed(line: bytes) -> Record | None:
     """The record on this line, or None if it holds none."""
     try:
-        record = _DECODER.decode(line.decode().strip())
+        return Record.from_json(_DECODER.decode(line.decode().strip()))
     except (ValueError, RecursionError):  # also what is no UTF-8
         return None
-    if not isinstance(record, dict) or not all(isinstance(record.get(name), str) for name in _NAMES):
-        return None
-    if not all(name in record for name in _FACTS):
-        return None
-    is_placed = all(isinstance(record[name], int) for name in ("fold", "seed", "repeat"))
-    return record if is_placed and all(_is_numbers(record[name]) for name in ("seconds", "sizes", "scores")) else None
-
-
-def _is_numbers(section) -> bool:
-    """Nothing, or numbers by name; parts may have parts of their own."""
-    if isinstance(section, dict):
-        return all(_is_numbers(value) or isinstance(value, int | float) for value in section.values())
-    return section is None
 
 
 class Store:
@@ -173,9 +122,9 @@ class Store:
         new.write_text(text, encoding="utf-8")
         os.replace(new, self.folder / name)
 
-    def append(self, record: dict) -> None:
+    def append(self, record: Record) -> None:
         """Add one record; when this returns, it is on the disk."""
-        line = dumps(record).encode() + b"\n"
+        line = dumps(record.to_json()).encode() + b"\n"
         end = os.fstat(self._file).st_size
         if end and os.pread(self._file, 1, end - 1) != b"\n":
             line = b"\n" + line  # what a killed writer left stays a broken line by itself

@@ -12,13 +12,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from svmreduce.errors import InputError
+from svmreduce.experiments.records import Record
 from svmreduce.registry import nearest_name_error
 
 TIME_RATIO = "time_ratio"
 
 
 @dataclass(frozen=True)
-class Tolerance:
+class GateTolerance:
     """A value may get worse by ``absolute``, or by the share ``relative`` of the old one, whichever is more."""
 
     absolute: float = 0.0
@@ -29,45 +30,45 @@ class Tolerance:
 
 
 @dataclass(frozen=True)
-class Metric:
+class GateMetric:
     """A judged number: where a record keeps it, and which way is better."""
 
     name: str
     section: str
-    tolerance: Tolerance
+    tolerance: GateTolerance
     higher_is_better: bool = False
 
     def worsening(self, old: float, new: float) -> float:
         """By how much ``new`` is worse than ``old``; negative when it is better."""
         return old - new if self.higher_is_better else new - old
 
-    def value(self, record: dict) -> float | None:
-        value = (record.get(self.section) or {}).get(self.name)
+    def value(self, record: Record) -> float | None:
+        value = getattr(record, self.section).get(self.name)
         return value if isinstance(value, (int, float)) else None
 
 
-METRICS = {
+GATE_METRICS = {
     metric.name: metric
     for metric in (
-        Metric("accuracy", "scores", Tolerance(absolute=0.002), higher_is_better=True),
-        Metric("errors", "scores", Tolerance(absolute=2, relative=0.05)),
-        Metric("auc", "scores", Tolerance(absolute=0.002), higher_is_better=True),
-        Metric("mse", "scores", Tolerance(relative=0.01)),
-        Metric("mae", "scores", Tolerance(relative=0.01)),
-        Metric("n_iter", "counters", Tolerance(relative=0.05)),
-        Metric("kernel_evals", "counters", Tolerance(relative=0.05)),
-        Metric("objective", "counters", Tolerance(relative=1e-3)),  # minimised, LIBSVM's sign
-        Metric("residual_max", "counters", Tolerance(relative=0.05, absolute=1e-9)),
-        Metric("kept_rows", "sizes", Tolerance(relative=0.02)),
-        Metric("vectors", "sizes", Tolerance(relative=0.02)),
+        GateMetric("accuracy", "scores", GateTolerance(absolute=0.002), higher_is_better=True),
+        GateMetric("errors", "scores", GateTolerance(absolute=2, relative=0.05)),
+        GateMetric("auc", "scores", GateTolerance(absolute=0.002), higher_is_better=True),
+        GateMetric("mse", "scores", GateTolerance(relative=0.01)),
+        GateMetric("mae", "scores", GateTolerance(relative=0.01)),
+        GateMetric("n_iter", "counters", GateTolerance(relative=0.05)),
+        GateMetric("kernel_evals", "counters", GateTolerance(relative=0.05)),
+        GateMetric("objective", "counters", GateTolerance(relative=1e-3)),  # minimised, LIBSVM's sign
+        GateMetric("residual_max", "counters", GateTolerance(relative=0.05, absolute=1e-9)),
+        GateMetric("kept_rows", "sizes", GateTolerance(relative=0.02)),
+        GateMetric("vectors", "sizes", GateTolerance(relative=0.02)),
     )
 }
-DEFAULTS = {name: metric.tolerance for name, metric in METRICS.items()} | {
-    TIME_RATIO: Tolerance(relative=2.0)  # three times the old ratio
+DEFAULTS = {name: metric.tolerance for name, metric in GATE_METRICS.items()} | {
+    TIME_RATIO: GateTolerance(relative=2.0)  # three times the old ratio
 }
 
 
-def from_config(section: Mapping | None, where: str = "compare") -> dict[str, Tolerance]:
+def from_config(section: Mapping | None, where: str = "compare") -> dict[str, GateTolerance]:
     """The ``compare:`` section of a config, ``{metric: {absolute: …, relative: …}}``, checked.
 
     A metric named here loses its default limits: what is not given for it is 0.
@@ -85,11 +86,11 @@ def from_config(section: Mapping | None, where: str = "compare") -> dict[str, To
                 raise nearest_name_error(f"key in {where}.{name}", str(key), ("absolute", "relative"))
             if not _is_limit(value):
                 raise InputError(f"{where}.{name}.{key}: must be a number of 0 or more, got {value!r}")
-        tolerances[name] = Tolerance(**{key: float(value) for key, value in limits.items()})
+        tolerances[name] = GateTolerance(**{key: float(value) for key, value in limits.items()})
     return tolerances
 
 
-def from_flags(words: Iterable[str]) -> dict[str, Tolerance]:
+def from_flags(words: Iterable[str]) -> dict[str, GateTolerance]:
     """``accuracy=0.001`` as an absolute limit, ``n_iter=5%`` as a relative one; a metric may have both."""
     limits: dict[str, dict[str, float]] = {}
     for word in words:
@@ -104,7 +105,7 @@ def from_flags(words: Iterable[str]) -> dict[str, Tolerance]:
         if name not in DEFAULTS:
             raise nearest_name_error("metric in --tolerance", name, DEFAULTS)
         limits.setdefault(name, {})[kind] = value
-    return {name: Tolerance(**pair) for name, pair in limits.items()}
+    return {name: GateTolerance(**pair) for name, pair in limits.items()}
 
 
 def _is_limit(value) -> bool:

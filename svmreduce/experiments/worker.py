@@ -24,7 +24,7 @@ from sklearn.metrics import roc_auc_score
 
 from svmreduce.errors import DataMissing, InputError
 from svmreduce.experiments import environment
-from svmreduce.experiments.rows import training_and_test
+from svmreduce.experiments.load_split import training_and_test
 from svmreduce.pipeline import fit_on, resolve_kernel_space
 from svmreduce.reducers import REDUCERS
 from svmreduce.registry import build_method
@@ -53,7 +53,7 @@ def run_task(task: dict, kept: str | None = None, rows: int | None = None, on_st
 
     Parameters
     ----------
-    task : a ``plan.Task`` as a dict
+    task : a ``planning.Task`` as a dict
     kept : the packed reduction that a fit trains on
     rows : of a control: how many rows to sample
     on_start : called when everything is ready and the clock starts

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True)
-class Tolerance:
+class PrintedTolerance:
     """How far a measured figure may lie from the printed one and still count as reproduced."""
 
     absolute: float = 0.0
@@ -41,13 +41,13 @@ class Tolerance:
 
 
 @dataclass(frozen=True)
-class Figure:
+class PrintedColumn:
     """A printed column of numbers."""
 
     field: str  # in the printed rows
     title: str
     measure: str  # the measured figure
-    tolerance: Tolerance
+    tolerance: PrintedTolerance
     direction: str = "none"
     neutral: float = 1.0  # "side": the value between the sides
     level: float = 0.0  # differences up to this have no direction
@@ -63,7 +63,7 @@ class Layout:
     """A printed table: what names its rows, what is measured for them and where that comes from."""
 
     source: str  # "summary", "reductions", "runs", "saved" or "tests"
-    figures: tuple[Figure, ...]
+    columns: tuple[PrintedColumn, ...]
     method: str = ""  # the column that names the method
     keys: tuple[str, ...] = ()  # columns of parameters, after data set and method
     baseline: str = ""  # the paper's name of what the other methods are set against
@@ -75,19 +75,26 @@ class Layout:
 
 # Columns ------------------------------------------------------------------------------------------------------------
 
-_ACCURACY = Tolerance(absolute=0.5, rounding=0.05)  # percentage points
-_WIDE_ACCURACY = Tolerance(absolute=1.0, rounding=0.005)  # where the paper does not state its parameters
-_VECTORS = Tolerance(absolute=0.1, relative=0.2, rounding=0.05)
-_TIME_RATIO = Tolerance(relative=0.5, rounding=0.05)
-_KEPT = Tolerance(absolute=0.2, relative=0.1, at_most=1.5, rounding=0.05)
-_NEVER = Tolerance()
+_ACCURACY = PrintedTolerance(absolute=0.5, rounding=0.05)  # percentage points
+_WIDE_ACCURACY = PrintedTolerance(absolute=1.0, rounding=0.005)  # where the paper does not state its parameters
+_VECTORS = PrintedTolerance(absolute=0.1, relative=0.2, rounding=0.05)
+_TIME_RATIO = PrintedTolerance(relative=0.5, rounding=0.05)
+_KEPT = PrintedTolerance(absolute=0.2, relative=0.1, at_most=1.5, rounding=0.05)
+_NEVER = PrintedTolerance()
 
-ECS = Figure("ecs", "ECS", "ecs", _VECTORS, "side", level=0.05, over_grid=True)
-CTS = Figure("cts", "CTS", "cts", _VECTORS, "side", level=0.05, over_grid=True)
-RMSE = Figure(
-    "rmse_x100", "RMSE (%)", "rmse", Tolerance(0.3, 0.25, rounding=0.005), "side", factor=100, digits=2, over_grid=True
+ECS = PrintedColumn("ecs", "ECS", "ecs", _VECTORS, "side", level=0.05, over_grid=True)
+CTS = PrintedColumn("cts", "CTS", "cts", _VECTORS, "side", level=0.05, over_grid=True)
+RMSE = PrintedColumn(
+    "rmse_x100",
+    "RMSE (%)",
+    "rmse",
+    PrintedTolerance(0.3, 0.25, rounding=0.005),
+    "side",
+    factor=100,
+    digits=2,
+    over_grid=True,
 )
-MAX_ACCURACY = Figure(
+MAX_ACCURACY = PrintedColumn(
     "max_accuracy_percent",
     "max. acc. (%)",
     "max_accuracy",
@@ -99,47 +106,58 @@ MAX_ACCURACY = Figure(
 )
 MEAN_ACCURACY = replace(MAX_ACCURACY, field="mean_accuracy_percent", title="mean acc. (%)", measure="mean_accuracy")
 STD_ACCURACY = replace(MAX_ACCURACY, field="std_accuracy_percent", title="std. acc. (%)", measure="std_accuracy")
-ETS = Figure("ets", "ETS", "ets", _TIME_RATIO, "side", level=0.05, over_grid=True, same_engine="ets_same_engine")
+ETS = PrintedColumn("ets", "ETS", "ets", _TIME_RATIO, "side", level=0.05, over_grid=True, same_engine="ets_same_engine")
 OTS = replace(ETS, field="ots", title="OTS", measure="ots", same_engine="ots_same_engine")
-KEPT = Figure("kept_percent", "kept (%)", "kept_percent", _KEPT, "trend", level=0.05)
-REDUCTION_SECONDS = Figure("seconds", "reduction (s)", "seconds", _NEVER, is_seconds=True)
-CLASSIFICATION_SECONDS = Figure(
+KEPT = PrintedColumn("kept_percent", "kept (%)", "kept_percent", _KEPT, "trend", level=0.05)
+REDUCTION_SECONDS = PrintedColumn("seconds", "reduction (s)", "seconds", _NEVER, is_seconds=True)
+CLASSIFICATION_SECONDS = PrintedColumn(
     "classification_seconds", "classification (s)", "best_predict_seconds", _NEVER, digits=2, is_seconds=True
 )
 
-FW_ACCURACY = Figure(
+FW_ACCURACY = PrintedColumn(
     "accuracy_mean_percent", "accuracy (%)", "accuracy", _WIDE_ACCURACY, "baseline", level=0.5, factor=100, digits=2
 )
-FW_DEVIATION = Figure(
-    "accuracy_std", "std. (%)", "accuracy_std", Tolerance(absolute=0.3), "side", neutral=0.5, factor=100, digits=3
+FW_DEVIATION = PrintedColumn(
+    "accuracy_std",
+    "std. (%)",
+    "accuracy_std",
+    PrintedTolerance(absolute=0.3),
+    "side",
+    neutral=0.5,
+    factor=100,
+    digits=3,
 )
-SECONDS = Figure("seconds_mean", "training (s)", "seconds", _NEVER, digits=2, is_seconds=True)
-SECONDS_DEVIATION = Figure("seconds_std", "std. (s)", "seconds_std", _NEVER, digits=2, is_seconds=True)
-SPEEDUP = Figure("speedup", "speed-up", "speedup", replace(_TIME_RATIO, rounding=0.0), "side", level=0.05)
+SECONDS = PrintedColumn("seconds_mean", "training (s)", "seconds", _NEVER, digits=2, is_seconds=True)
+SECONDS_DEVIATION = PrintedColumn("seconds_std", "std. (s)", "seconds_std", _NEVER, digits=2, is_seconds=True)
+SPEEDUP = PrintedColumn("speedup", "speed-up", "speedup", replace(_TIME_RATIO, rounding=0.0), "side", level=0.05)
 
 FRACTION = replace(
-    FW_ACCURACY, field="accuracy_mean", title="accuracy", tolerance=Tolerance(0.01, rounding=0.0005), level=0.005,
-    factor=1, digits=3,
+    FW_ACCURACY, field="accuracy_mean", title="accuracy", tolerance=PrintedTolerance(0.01, rounding=0.0005),
+    level=0.005, factor=1, digits=3,
 )  # fmt: skip
 FRACTION_DEVIATION = replace(
-    FW_DEVIATION, field="accuracy_std", title="std.", tolerance=Tolerance(0.003), neutral=0.005, factor=1
+    FW_DEVIATION, field="accuracy_std", title="std.", tolerance=PrintedTolerance(0.003), neutral=0.005, factor=1
 )
-EXTRACTED = Figure(
-    "n_extracted_mean", "rows kept", "kept_rows", Tolerance(relative=0.25, rounding=0.5), "trend", digits=0
+EXTRACTED = PrintedColumn(
+    "n_extracted_mean", "rows kept", "kept_rows", PrintedTolerance(relative=0.25, rounding=0.5), "trend", digits=0
 )
-EXTRACTED_DEVIATION = Figure("n_extracted_std", "std. (rows)", "kept_rows_std", Tolerance(relative=0.5), digits=0)
+EXTRACTED_DEVIATION = PrintedColumn(
+    "n_extracted_std", "std. (rows)", "kept_rows_std", PrintedTolerance(relative=0.5), digits=0
+)
 
 LP_SECONDS = replace(SECONDS, field="seconds", measure="seconds", digits=3)
-TIME_SAVED = Figure(
-    "time_saved", "time saved (%)", "time_saved", Tolerance(10, rounding=0.5), "side", neutral=0, level=2
+TIME_SAVED = PrintedColumn(
+    "time_saved", "time saved (%)", "time_saved", PrintedTolerance(10, rounding=0.5), "side", neutral=0, level=2
 )
-STEPS_SAVED = Figure(
-    "iteration_reduction_percent", "iterations saved (%)", "steps_saved", Tolerance(5, rounding=0.5), "side",
+STEPS_SAVED = PrintedColumn(
+    "iteration_reduction_percent", "iterations saved (%)", "steps_saved", PrintedTolerance(5, rounding=0.5), "side",
     neutral=0, level=1,
 )  # fmt: skip
 
-STATISTIC = Figure("statistic", "statistic", "statistic", Tolerance(relative=0.1), "side", neutral=0, digits=3)
-P_VALUE = Figure("p_value", "p-value", "p_value", Tolerance(relative=0.5), "side", neutral=0.05, digits=3)
+STATISTIC = PrintedColumn(
+    "statistic", "statistic", "statistic", PrintedTolerance(relative=0.1), "side", neutral=0, digits=3
+)
+P_VALUE = PrintedColumn("p_value", "p-value", "p_value", PrintedTolerance(relative=0.5), "side", neutral=0.05, digits=3)
 
 # Tables -------------------------------------------------------------------------------------------------------------
 
@@ -162,9 +180,9 @@ LAYOUTS: dict[str, dict[str, Layout]] = {
         "table4": _SOLVERS,
         "table5": _SOLVERS,
         "table6": replace(_SOLVERS, keys=("epsilon", "k")),
-        "table7": replace(_SOLVERS, figures=_QUALITY, keys=("epsilon", "E"), grid="gaussian_grid_small"),
+        "table7": replace(_SOLVERS, columns=_QUALITY, keys=("epsilon", "E"), grid="gaussian_grid_small"),
         "table8": replace(
-            _SOLVERS, figures=(*_QUALITY, ETS, OTS, CLASSIFICATION_SECONDS), keys=("epsilon", "E")
+            _SOLVERS, columns=(*_QUALITY, ETS, OTS, CLASSIFICATION_SECONDS), keys=("epsilon", "E")
         ),
         "table9": replace(_REDUCTIONS, keys=("epsilon", "degree"), trend="degree", kernel="poly"),
         "table10": replace(_SOLVERS, grid="polynomial_grid", kernel="poly"),
@@ -185,21 +203,21 @@ LAYOUTS: dict[str, dict[str, Layout]] = {
     "frank_wolfe": {
         "table2": _FRANK_WOLFE,
         "table3": replace(
-            _FRANK_WOLFE, figures=(replace(SPEEDUP, title="speed-up over CVM"), SECONDS, SECONDS_DEVIATION)
+            _FRANK_WOLFE, columns=(replace(SPEEDUP, title="speed-up over CVM"), SECONDS, SECONDS_DEVIATION)
         ),
         "table5": Layout("tests", (STATISTIC,), keys=("measure", "comparison", "test")),
         "table6": Layout("tests", (P_VALUE,), keys=("measure", "comparison", "test")),
         "table8": replace(
             _FRANK_WOLFE,
-            figures=(FW_ACCURACY, FW_DEVIATION, replace(SPEEDUP, title="speed-up over FW"), SECONDS, SECONDS_DEVIATION),
+            columns=(FW_ACCURACY, FW_DEVIATION, replace(SPEEDUP, title="speed-up over FW"), SECONDS, SECONDS_DEVIATION),
             baseline="FW",
             kernel="poly",
         ),
     },
     "lp_svr": {
         "table2": _LP_SVR,
-        "table3": replace(_LP_SVR, source="saved", figures=(TIME_SAVED, LP_SECONDS)),
-        "table4": replace(_LP_SVR, source="saved", figures=(STEPS_SAVED,)),
+        "table3": replace(_LP_SVR, source="saved", columns=(TIME_SAVED, LP_SECONDS)),
+        "table4": replace(_LP_SVR, source="saved", columns=(STEPS_SAVED,)),
     },
     "bootstrap": {
         "table2": Layout("runs", (FRACTION, FRACTION_DEVIATION), keys=("kernel",), extras=_BOOTSTRAP),

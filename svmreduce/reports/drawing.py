@@ -23,8 +23,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
+from svmreduce.experiments.records import controlled_label
 from svmreduce.reports.render import printable
-from svmreduce.reports.series import CONTROL
 
 INK, MUTED, GRID = "#1b1f24", "#646d76", "#dfe3e8"
 VERDICTS = {
@@ -79,14 +79,15 @@ class Look:
 def looks(labels: Iterable[str], baseline: str | None) -> dict[str, Look]:
     """The baseline in ink, every other method in the next colour, a control like its method but hollow."""
     found: dict[str, Look] = {}
-    for label in sorted(labels, key=lambda label: label.endswith(CONTROL)):
-        method = label.removesuffix(CONTROL)
+    for label in sorted(labels, key=lambda label: controlled_label(label) is not None):
+        controlled = controlled_label(label)
+        method = label if controlled is None else controlled
         if method not in found:
             number = sum(not look.is_hollow and look.colour != INK for look in found.values())
             is_base = method == baseline
             colour = INK if is_base else PALETTE[number % len(PALETTE)]
             found[method] = Look(colour, MARKERS[0 if is_base else 1 + number % (len(MARKERS) - 1)])
-        if label != method:
+        if controlled is not None:
             found[label] = Look(found[method].colour, found[method].marker, is_hollow=True)
     return found
 
@@ -145,7 +146,8 @@ def power(value: float) -> str:
 
 def short_name(label: str) -> str:
     """A method's label in a figure: the control by what it is, the usual parameters by their letters."""
-    text = f"random, as {label.removesuffix(CONTROL)}" if label.endswith(CONTROL) else label
+    controlled = controlled_label(label)
+    text = label if controlled is None else f"random, as {controlled}"
     return cut(text.replace("epsilon=", "ε=").replace("gamma=", "γ="), 34)
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from html import escape
 
-from svmreduce.reports.judging import Cell
 from svmreduce.reports.render import Column, Table, is_empty, printable
 
 _ALONE = {"meta", "input"}  # elements without an end
@@ -29,7 +28,23 @@ def joined(children: Iterable) -> Markup:
     return Markup("".join(child if isinstance(child, Markup) else escape(printable(str(child))) for child in children))
 
 
-def table(made: Table, row_class=lambda row: None, *, is_tall: bool = False) -> Markup:
+def plain_cell(column: Column, value) -> Markup:
+    """A cell with what its column makes of the value."""
+    if is_empty(value):
+        return tag("td", class_="text" if column.is_text else None)
+    text = column.write(value)
+    if column.is_text:
+        return tag("td", text, class_="text long" if len(text) > 40 else "text")
+    return tag("td", text, data_value=value if isinstance(value, (int, float)) else None)
+
+
+def table(
+    made: Table,
+    row_class: Callable[[dict], str | None] = lambda row: None,
+    *,
+    cell: Callable[[Column, object], Markup] = plain_cell,
+    is_tall: bool = False,
+) -> Markup:
     """A table that scrolls inside its own frame; the first two columns of names are the head of the row."""
     columns = made.used()
     if not columns:
@@ -39,7 +54,7 @@ def table(made: Table, row_class=lambda row: None, *, is_tall: bool = False) -> 
     heads = [tag("th", " · ".join(column.title for column in names), scope="col")]
     heads += [tag("th", column.title, scope="col", class_="text" if column.is_text else None) for column in others]
     rows = [
-        tag("tr", _head(names, row), *(_cell(column, row.get(column.key)) for column in others), class_=row_class(row))
+        tag("tr", _head(names, row), *(cell(column, row.get(column.key)) for column in others), class_=row_class(row))
         for row in made.rows
     ]
     body = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="sorts")
@@ -51,31 +66,6 @@ def _head(names: list[Column], row: dict) -> Markup:
     *small, last = ["" if is_empty(row.get(name.key)) else name.write(row[name.key]) for name in names]
     parts = [tag("span", text, class_="ds") for text in small if text]
     return tag("th", *parts, last, scope="row", data_value=" ".join(filter(None, (*small, last))))
-
-
-def _cell(column: Column, value) -> Markup:
-    if is_empty(value):
-        return tag("td", class_="text" if column.is_text else None)
-    if isinstance(value, Cell):
-        return _beside(value)
-    if column.key == "verdict":
-        return tag("td", tag("span", value, class_=f"verdict {slug(value)}"), class_="text")
-    text = column.write(value)
-    if column.is_text:
-        return tag("td", text, class_="text long" if len(text) > 40 else "text")
-    return tag("td", text, data_value=value if isinstance(value, (int, float)) else None)
-
-
-def _beside(cell: Cell) -> Markup:
-    """Printed, measured and the mark; the reason shows when the pointer rests on it, and stands in the last column."""
-    told = ": ".join(filter(None, (cell.verdict, cell.reason)))
-    parts = [
-        tag("span", f"{cell.text(cell.printed)} → ", class_="printed"),
-        tag("span", cell.text(cell.measured), class_="measured"),
-        tag("span", cell.mark, class_="mark"),
-    ]
-    shown = cell.printed if cell.measured is None else cell.measured
-    return tag("td", *parts, class_=slug(cell.verdict), title=told, data_value=shown)
 
 
 def slug(text: str) -> str:

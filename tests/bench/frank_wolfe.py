@@ -23,7 +23,7 @@ from time import perf_counter, process_time
 from sklearn.exceptions import ConvergenceWarning
 
 from svmreduce.data import catalog, fetching, synthetic
-from svmreduce.experiments.rows import training_and_test
+from svmreduce.experiments.load_split import training_and_test
 from svmreduce.kernels import resolve_gamma
 from svmreduce.solvers import SOLVERS
 from svmreduce.solvers.tuning import tune_C

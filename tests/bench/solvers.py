@@ -17,7 +17,7 @@ from pathlib import Path
 from time import perf_counter
 
 from svmreduce.data import catalog, fetching
-from svmreduce.experiments.rows import training_and_test
+from svmreduce.experiments.load_split import training_and_test
 from svmreduce.registry import parameters_of
 from svmreduce.solvers import SOLVERS
 from tests.bench.output import ROOT, machine, write

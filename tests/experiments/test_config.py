@@ -5,7 +5,7 @@ import yaml
 
 from svmreduce.errors import InputError
 from svmreduce.experiments.config import Config, configs_folder, load
-from svmreduce.experiments.plan import expand, methods_of
+from svmreduce.experiments.planning import expand, methods_of
 
 PLAIN = {"name": "try", "datasets": [{"generator": "checkerboard", "rows": 50}], "solvers": ["smo"]}
 

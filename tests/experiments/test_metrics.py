@@ -6,7 +6,10 @@ import random
 import pytest
 
 from svmreduce.errors import InputError
-from svmreduce.experiments.metrics import METRICS, summarise
+from svmreduce.experiments import metrics
+from svmreduce.experiments.method_results import collect
+from svmreduce.experiments.metrics import METRICS
+from svmreduce.experiments.records import Record
 
 ENGINES = {
     "libsvm": ("libsvm", None),
@@ -22,7 +25,7 @@ def fit(method, fold=0, C=1, solve=1.0, **changes):
     solver, reducer = ENGINES.get(method, ("smo", "derive_rs"))
     record = {
         "kind": "fit",
-        "id": None,
+        "id": "fit",
         "status": "ok",
         "dataset": "toy",
         "task": "classification",
@@ -40,6 +43,7 @@ def fit(method, fold=0, C=1, solve=1.0, **changes):
         "seconds": {"solve": solve, "reduce": 0.0, "predict": 0.25},
         "sizes": {"train_rows": 1000, "kept_rows": 1000, "vectors": 10},
         "scores": {"accuracy": 0.9, "auc": None, "mse": None},
+        "counters": {},
     }
     return changed(record, changes)
 
@@ -80,6 +84,10 @@ def aesvm():
     for record in fits:
         record["reduction"] = f"reduction {record['fold']}"
     return [reduction("reduction 0", 0, 1.0), reduction("reduction 1", 1, 2.0), *fits]
+
+
+def summarise(records, **arguments):
+    return metrics.summarise(collect(map(Record.from_json, records)), **arguments)
 
 
 def row_of(method, records, **arguments):

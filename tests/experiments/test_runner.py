@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from operator import attrgetter
 
 import pytest
 import yaml
@@ -14,7 +15,7 @@ import yaml
 from svmreduce.experiments import runner, store
 from svmreduce.experiments.config import load
 from svmreduce.experiments.engines import open_engine
-from svmreduce.experiments.plan import expand
+from svmreduce.experiments.planning import expand
 
 BOARD = {"generator": "checkerboard", "rows": 120, "test_rows": 100, "as": "board"}
 
@@ -28,11 +29,11 @@ def write(tmp_path, **content):
 
 
 def run(config, folder, *, jobs=1, rerun="", engine="local"):
-    """The records of the whole plan, and how many of them were made now."""
+    """The records of the whole agenda, and how many of them were made now."""
     earlier = store.read(folder) if (folder / store.RECORDS).exists() else None
-    plan = runner.agenda(config, expand(config), earlier, folder, engine=engine, rerun=rerun)
+    agenda = runner.make_agenda(config, expand(config), earlier, folder, engine=engine, rerun=rerun)
     with store.Store(folder) as writer, open_engine(engine, jobs=jobs, threads=1) as workers:
-        return runner.execute(plan, writer, workers), len(plan.todo)
+        return runner.execute(agenda, writer, workers), len(agenda.todo)
 
 
 def faulty(name):
@@ -55,43 +56,40 @@ def test_each_fault_is_a_row_with_its_reason_and_the_others_survive(tmp_path, me
     records, made = run(config, folder, jobs=2)
     assert made == len(records) == 3 + 3 * len(methods)
     for record in records:
-        if record["method"] in FAULTS and record["point"]["C"] == 2:
-            assert (record["status"], record["reason"]) == FAULTS[record["method"]]
+        if record.method in FAULTS and record.point["C"] == 2:
+            assert (record.status, record.reason) == FAULTS[record.method]
         else:
-            assert record["status"] == "ok" and record["scores"]["accuracy"] > 0.5, record
-        if record["status"] == "error":
-            assert "about to divide" in record["log"] and "ZeroDivisionError" in record["log"]
-    assert {record["id"] for record in store.read(folder).records} == {record["id"] for record in records}
+            assert record.status == "ok" and record.scores["accuracy"] > 0.5, record
+        if record.status == "error":
+            assert "about to divide" in record.log and "ZeroDivisionError" in record.log
+    assert {record.id for record in store.read(folder).records} == {record.id for record in records}
     # failed rows are kept as they are, unless asked for; then only they are made again
     assert run(config, folder)[1] == 0
-    again = runner.agenda(config, expand(config), store.read(folder), folder, rerun="failed")
+    again = runner.make_agenda(config, expand(config), store.read(folder), folder, rerun="failed")
     assert Counter(task.method for task in again.todo) == dict.fromkeys(methods, 1)
 
 
 def test_a_failed_reduction_skips_its_fits_with_the_reason(tmp_path):
     bad = {"name": "smo", "as": "bad", "reducer": {"name": "derive_rs", "P": 10, "V": 20, "gamma": 1.0}}
     records, _ = run(load(write(tmp_path, solvers=["smo", bad], control=True)), tmp_path / "run")
-    by_kind = {kind: [r for r in records if r["kind"] == kind and r["method"].startswith("bad")]
+    by_kind = {kind: [r for r in records if r.kind == kind and r.method.startswith("bad")]
                for kind in ("reduction", "fit")}  # fmt: skip
-    assert [r["status"] for r in by_kind["reduction"]] == ["error", "skipped"]  # and its control, of unknown size
-    assert all(r["status"] == "skipped" and "P must be at least V" in r["reason"] for r in by_kind["fit"])
-    assert all(r["status"] == "ok" for r in records if r["method"] == "smo")
+    assert [r.status for r in by_kind["reduction"]] == ["error", "skipped"]  # and its control, of unknown size
+    assert all(r.status == "skipped" and "P must be at least V" in r.reason for r in by_kind["fit"])
+    assert all(r.status == "ok" for r in records if r.method == "smo")
 
 
 def test_a_reduction_is_shared_by_all_C_and_its_control_has_its_size(tmp_path):
     aesvm = {"name": "smo", "as": "AESVM", "reducer": {"name": "derive_rs", "epsilon": 0.1}}
     config = load(write(tmp_path, solvers=[aesvm], control=True, grid={"C": [1, 4], "gamma": [0.5, 2.0]}))
     records, _ = run(config, tmp_path / "run")
-    reductions = {r["id"]: r for r in records if r["kind"] == "reduction"}
-    assert Counter(r["reducer"] for r in reductions.values()) == {"derive_rs": 2, "random": 2}
-    for record in (r for r in records if r["kind"] == "fit"):
-        assert record["sizes"]["kept_rows"] == reductions[record["reduction"]]["sizes"]["kept_rows"] < 120
-        assert (
-            record["reducer"] == "random"
-            or record["point"]["gamma"] == reductions[record["reduction"]]["point"]["gamma"]
-        )
-    kept = {r["point"]["gamma"]: r["sizes"]["kept_rows"] for r in reductions.values() if r["reducer"] == "derive_rs"}
-    controls = sorted(r["sizes"]["kept_rows"] for r in reductions.values() if r["reducer"] == "random")
+    reductions = {r.id: r for r in records if r.kind == "reduction"}
+    assert Counter(r.reducer for r in reductions.values()) == {"derive_rs": 2, "random": 2}
+    for record in (r for r in records if r.kind == "fit"):
+        assert record.sizes["kept_rows"] == reductions[record.reduction].sizes["kept_rows"] < 120
+        assert record.reducer == "random" or record.point["gamma"] == reductions[record.reduction].point["gamma"]
+    kept = {r.point["gamma"]: r.sizes["kept_rows"] for r in reductions.values() if r.reducer == "derive_rs"}
+    controls = sorted(r.sizes["kept_rows"] for r in reductions.values() if r.reducer == "random")
     assert controls == sorted(kept.values())
     # a lost file of kept rows is made again, and nothing else
     (tmp_path / "run" / "reductions" / f"{next(iter(reductions))}.npz").unlink()
@@ -181,8 +179,8 @@ def test_other_code_or_another_machine_means_run_again(tmp_path, monkeypatch):
     there = runner.environment.describe()
     for change in ({"code": "other"}, {"host": "elsewhere"}, {"versions": {}}):
         monkeypatch.setattr(runner.environment, "describe", lambda change=change: there | change)
-        plan = runner.agenda(config, expand(config), store.read(tmp_path / "run"), tmp_path / "run")
-        assert len(plan.todo) == 3, change
+        agenda = runner.make_agenda(config, expand(config), store.read(tmp_path / "run"), tmp_path / "run")
+        assert len(agenda.todo) == 3, change
 
 
 def test_dask_gives_the_same_figures_and_survives_a_lost_worker(tmp_path):
@@ -190,7 +188,7 @@ def test_dask_gives_the_same_figures_and_survives_a_lost_worker(tmp_path):
     aesvm = {"name": "smo", "as": "AESVM", "reducer": {"name": "derive_rs", "epsilon": 0.1}}
     config = load(write(tmp_path, solvers=["smo", "libsvm", aesvm], control=True, grid={"C": [1, 4, 16, 64]}))
     here, _ = run(config, tmp_path / "local", jobs=2)
-    plan = runner.agenda(config, expand(config), None, tmp_path / "dask", engine="dask")
+    agenda = runner.make_agenda(config, expand(config), None, tmp_path / "dask", engine="dask")
     killed = []
 
     def kill_one_worker(record):
@@ -200,18 +198,18 @@ def test_dask_gives_the_same_figures_and_survives_a_lost_worker(tmp_path):
             os.kill(pids[0], signal.SIGKILL)
 
     with store.Store(tmp_path / "dask") as writer, open_engine("dask", jobs=2, threads=1) as workers:
-        there = runner.execute(plan, writer, workers, kill_one_worker)
+        there = runner.execute(agenda, writer, workers, kill_one_worker)
     assert killed
-    figures = ("id", "status", "sizes", "counters", "scores")
-    assert [{key: r[key] for key in figures} for r in here] == [{key: r[key] for key in figures} for r in there]
-    assert {r["engine"] for r in there} == {"dask"} and all(r["environment"]["load"] is not None for r in there)
+    figures = attrgetter("id", "status", "sizes", "counters", "scores")
+    assert list(map(figures, here)) == list(map(figures, there))
+    assert {r.engine for r in there} == {"dask"} and all(r.environment["load"] is not None for r in there)
 
 
 def test_a_worker_takes_its_children_with_it(tmp_path, monkeypatch):
     monkeypatch.setenv("GATE", str(tmp_path / "pid"))
     config = load(write(tmp_path, solvers=[faulty("LeavesChild")], grid={"C": [2]}, limits={"seconds": 4}))
     (record,), _ = run(config, tmp_path / "run")
-    assert record["status"] == "timeout"
+    assert record.status == "timeout"
     wait_for(lambda: not alive(int((tmp_path / "pid").read_text())), 10)
 
 
@@ -222,7 +220,7 @@ def test_a_method_that_changes_the_folder_does_not_lose_the_files_of_others(tmp_
     monkeypatch.chdir(tmp_path)
     config = load(write(tmp_path, solvers=[faulty("GoesElsewhere")], datasets=[{"file": "own.txt"}], seeds=[0, 1]))
     records, _ = run(config, tmp_path / "run")
-    assert {record["status"] for record in records} == {"ok"}
+    assert {record.status for record in records} == {"ok"}
 
 
 def test_a_report_has_the_records_of_the_plan_under_its_names(tmp_path):
@@ -231,15 +229,15 @@ def test_a_report_has_the_records_of_the_plan_under_its_names(tmp_path):
     for changes in ({"threads": 2}, {}, {"solvers": [{"name": "smo", "as": "mine"}], "baseline": "mine"}):
         config = load(write(tmp_path, **changes))
         earlier = store.read(folder, planned_only=False) if folder.exists() else None
-        plan = runner.agenda(config, expand(config), earlier, folder)
+        agenda = runner.make_agenda(config, expand(config), earlier, folder)
         with store.Store(folder) as writer, open_engine("local", jobs=1, threads=1) as workers:
-            writer.write_plan(plan.as_dict())
-            runner.execute(plan, writer, workers)
-    assert not plan.todo  # a new name is no new task
+            writer.write_plan(agenda.as_dict())
+            runner.execute(agenda, writer, workers)
+    assert not agenda.todo  # a new name is no new task
     found = store.read(folder)
     assert (len(found.records), found.other, found.missing) == (3, 3, 0)
-    assert {(record["method"], record["baseline"]) for record in found.records} == {("mine", "mine")}
-    assert {record["environment"]["threads"] for record in found.records} == {1}
+    assert {(record.method, record.baseline) for record in found.records} == {("mine", "mine")}
+    assert {record.environment["threads"] for record in found.records} == {1}
 
 
 def wait_for(condition, seconds=120):

@@ -13,8 +13,14 @@ import numpy as np
 import pytest
 
 from svmreduce.errors import InputError
+from svmreduce.experiments.records import Record
 from svmreduce.experiments.store import NothingRecorded, Store, StoreError, read
-from tests.reports.made_up import record, write
+from tests.reports import made_up
+from tests.reports.made_up import write
+
+
+def record(**given) -> Record:
+    return Record.from_json(made_up.record(**given))
 
 
 def test_what_is_appended_is_read(tmp_path):
@@ -24,19 +30,19 @@ def test_what_is_appended_is_read(tmp_path):
             store.append(entry)
             assert read(tmp_path / "new" / "run").records[-1] == entry  # on disk before the next one
     found = read(tmp_path / "new" / "run")
-    assert (found.records, found.unreadable, found.config) == (made, 0, None)
+    assert (found.records, found.unreadable, found.config) == (made, 0, {})
     assert read(found.path).records == made  # the file by its own name
 
 
 def test_of_two_records_of_one_id_the_later_one_counts(tmp_path):
     first, other, again = record(fold=0, accuracy=0.5), record(fold=1), record(fold=0, accuracy=0.7)
-    found = read(write(tmp_path, [first, other, again])).records
+    found = read(write(tmp_path, [entry.to_json() for entry in (first, other, again)])).records
     assert found == [other, again]
 
 
 def test_records_are_strict_json(tmp_path):
-    odd = record(accuracy=float("nan"), solve=np.inf, n_iter=np.int64(7), gap=np.float32(0.5), reason="ä\n\udcff")
-    odd["numbers"] = np.array([1.0, np.nan])
+    odd = record(accuracy=float("nan"), solve=np.inf, n_iter=np.int64(7), gap=np.float32(0.5), reason="ä\n\udcff",
+                 residual_max=np.array([1.0, np.nan]))  # fmt: skip
     with Store(tmp_path) as store:
         store.append(odd)
 
@@ -46,14 +52,18 @@ def test_records_are_strict_json(tmp_path):
     lines = (tmp_path / "records.jsonl").read_bytes().splitlines()
     assert len(lines) == 1
     back = json.loads(lines[0], parse_constant=refuse)
-    assert (back["scores"]["accuracy"], back["seconds"]["solve"], back["numbers"]) == (None, None, [1.0, None])
+    assert (back["scores"]["accuracy"], back["seconds"]["solve"], back["counters"]["residual_max"]) == (
+        None,
+        None,
+        [1.0, None],
+    )
     assert (back["counters"]["n_iter"], back["counters"]["gap"], back["reason"]) == (7, 0.5, "ä\n\udcff")
 
 
 @pytest.mark.parametrize("cut", [1, 30, -3])
 def test_a_cut_off_last_line_is_counted_and_stays_alone(tmp_path, cut):
     made = [record(fold=fold) for fold in range(3)]
-    file = write(tmp_path, made) / "records.jsonl"
+    file = write(tmp_path, [entry.to_json() for entry in made]) / "records.jsonl"
     lines = file.read_bytes().splitlines(keepends=True)
     file.write_bytes(b"".join(lines[:2]) + lines[2][:cut])
     before = file.read_bytes()
@@ -68,15 +78,15 @@ def test_a_cut_off_last_line_is_counted_and_stays_alone(tmp_path, cut):
 
 
 def test_a_last_line_that_only_lacks_its_end_is_a_record(tmp_path):
-    file = write(tmp_path, [record()]) / "records.jsonl"
+    file = write(tmp_path, [made_up.record()]) / "records.jsonl"
     file.write_bytes(file.read_bytes().rstrip(b"\n"))
     with Store(tmp_path) as store:
         store.append(record(fold=1))
-    assert [entry["fold"] for entry in read(tmp_path).records] == [0, 1]
+    assert [entry.fold for entry in read(tmp_path).records] == [0, 1]
 
 
 def without(key) -> bytes:
-    return json.dumps({name: value for name, value in record(fold=9).items() if name != key}).encode()
+    return json.dumps({name: value for name, value in made_up.record(fold=9).items() if name != key}).encode()
 
 
 @pytest.mark.parametrize(
@@ -94,7 +104,7 @@ def without(key) -> bytes:
     ],
 )
 def test_a_line_that_is_no_record_is_counted(tmp_path, line):
-    file = write(tmp_path, [record()]) / "records.jsonl"
+    file = write(tmp_path, [made_up.record()]) / "records.jsonl"
     file.write_bytes(line + b"\n\n" + file.read_bytes())
     found = read(tmp_path)
     assert (len(found.records), found.unreadable) == (1, 1)
@@ -102,19 +112,19 @@ def test_a_line_that_is_no_record_is_counted(tmp_path, line):
 
 @pytest.mark.parametrize("damage", [{"seed": [0]}, {"fold": "a"}, {"scores": {"accuracy": "x"}}, {"seconds": 3}])
 def test_a_record_with_words_for_numbers_is_counted_as_unreadable(tmp_path, damage):
-    write(tmp_path, [record(), record(method="other") | damage])
+    write(tmp_path, [made_up.record(), made_up.record(method="other") | damage])
     found = read(tmp_path)
     assert (len(found.records), found.unreadable) == (1, 1)
 
 
 def test_reading_writes_nothing(tmp_path):
-    write(tmp_path, [record()])
+    write(tmp_path, [made_up.record()])
     read(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["records.jsonl"]
 
 
 def test_the_config_beside_the_records(tmp_path):
-    write(tmp_path, [record()])
+    write(tmp_path, [made_up.record()])
     (tmp_path / "config.yaml").write_text("name: smoke\ncompare: {accuracy: {absolute: 0.01}}\n")
     assert read(tmp_path).config["compare"] == {"accuracy": {"absolute": 0.01}}
     (tmp_path / "config.yaml").write_text("name: [")
@@ -204,7 +214,7 @@ def test_a_failing_write_leaves_every_earlier_record(tmp_path):
         assert error.strerror.startswith("File too large; all earlier records are safe")
         store.append(record(fold=1))  # there is room again
     found = read(tmp_path)
-    assert ([entry["fold"] for entry in found.records], found.unreadable) == ([0, 1], 0)
+    assert ([entry.fold for entry in found.records], found.unreadable) == ([0, 1], 0)
 
 
 def test_half_a_line_that_cannot_be_taken_back_stays_alone(tmp_path, monkeypatch):
@@ -220,7 +230,7 @@ def test_half_a_line_that_cannot_be_taken_back_stays_alone(tmp_path, monkeypatch
         assert store.path.stat().st_size == size + 100
         store.append(record(fold=1))
     found = read(tmp_path)
-    assert ([entry["fold"] for entry in found.records], found.unreadable) == ([0, 1], 1)
+    assert ([entry.fold for entry in found.records], found.unreadable) == ([0, 1], 1)
 
 
 def test_a_failing_sync_is_a_failing_write(tmp_path, monkeypatch):
@@ -232,4 +242,4 @@ def test_a_failing_sync_is_a_failing_write(tmp_path, monkeypatch):
         with monkeypatch.context() as patch, pytest.raises(StoreError, match="No space left on device"):
             patch.setattr(os, "fsync", refuse)
             store.append(record(fold=1))
-    assert [entry["fold"] for entry in read(tmp_path).records] == [0]
+    assert [entry.fold for entry in read(tmp_path).records] == [0]

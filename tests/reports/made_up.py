@@ -1,10 +1,11 @@
-"""Made-up records with the keys of real ones, and runs of them."""
+"""Made-up records as lines of ``records.jsonl`` hold them, and runs of them."""
 
 import hashlib
 import json
 from pathlib import Path
 
-from svmreduce.experiments.store import Records
+from svmreduce.experiments.recorded_run import Run
+from svmreduce.experiments.records import Record
 
 _DEFAULTS = {
     "status": "ok",
@@ -82,10 +83,10 @@ def run() -> list[dict]:
     return records
 
 
-def as_run(records, config=None, unreadable=0) -> Records:
+def as_run(records, config=None, unreadable=0) -> Run:
     """The records as read from a folder with this config."""
-    made = Records(records, unreadable, "nowhere/records.jsonl")
-    made.config = config  # in place of the file
+    made = Run([Record.from_json(entry) for entry in records], unreadable, Path("nowhere/records.jsonl"))
+    made.config = config or {}  # in place of the file
     return made
 
 

@@ -11,7 +11,7 @@ from svmreduce.core.kernel_values import kernel_matrix
 from svmreduce.data.synthetic import make
 from svmreduce.errors import InputError
 from svmreduce.experiments.config import Config
-from svmreduce.experiments.plan import expand
+from svmreduce.experiments.planning import expand
 from svmreduce.experiments.worker import run_task
 from svmreduce.solvers._first_rows import rows_in_order
 from svmreduce.solvers.lp_svr import LPSVC, LPSVR, tube_search

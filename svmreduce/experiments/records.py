@@ -1,0 +1,166 @@
+"""One record: what became of one reduction or one fit. The schema of ``records.jsonl`` is the fields of `Record`.
+
+A record answers questions about itself (did it finish, whose control is it, which cell of the experiment does it
+fill), so that no reader repeats them. Sections that have nothing to say are empty, never None.
+"""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, dataclass, field, fields, replace
+
+from svmreduce.experiments.ordering import natural_key, point_key
+
+OK, NOT_CONVERGED, SKIPPED = "ok", "not_converged", "skipped"
+FINISHED = (OK, NOT_CONVERGED)  # with times and scores: a model that stopped early is worse, not absent
+FAILED = ("timeout", "memory", "crash", "error")  # a skipped record has its cause elsewhere: no data, no reduction
+FIT, REDUCTION = "fit", "reduction"
+RANDOM = "random"  # the reducer that every control uses
+_CONTROL_SUFFIX = " (random control)"
+
+
+def control_label(label: str) -> str:
+    """What the random control of a method is called."""
+    return label + _CONTROL_SUFFIX
+
+
+def controlled_label(label: str) -> str | None:
+    """The method that this label names the random control of; None if it is not a control's label."""
+    return label.removesuffix(_CONTROL_SUFFIX) if label.endswith(_CONTROL_SUFFIX) else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """The facts of one reduction or one fit, in the order in which they are written.
+
+    Fields without a default are in every record that was ever written; `from_json` refuses a line that lacks one.
+    """
+
+    kind: str  # "reduction" or "fit"
+    id: str  # hash of what was computed
+    status: str  # one of FINISHED, FAILED or "skipped"
+    reason: str = ""
+    experiment: str | None = None
+    scale: str | None = None
+    baseline: str | None  # label of the method that the others are compared with
+    dataset: str  # its title
+    task: str | None  # "classification" or "regression"; None if the data could not be loaded
+    fold: int
+    seed: int
+    repeat: int
+    method: str  # label
+    solver: str | None
+    reducer: str | None
+    solver_params: dict
+    reducer_params: dict
+    point: dict  # of the grid
+    reduction: str | None  # id of the reduction that a fit trains on
+    size_of: str | None = None  # id of the reduction whose size a control's sample has
+    seconds: dict  # by stage
+    cpu_seconds: dict = field(default_factory=dict)
+    sizes: dict
+    counters: dict
+    scores: dict
+    memory_mb: float | None = None
+    log: str = ""  # its end, if the status is not ok
+    environment: dict = field(default_factory=dict)
+    engine: str | None = None
+    started: str = ""
+    run: str = ""  # when the run started that made this record
+
+    @property
+    def is_fit(self) -> bool:
+        return self.kind == FIT
+
+    @property
+    def is_ok(self) -> bool:
+        return self.status == OK
+
+    @property
+    def is_finished(self) -> bool:
+        """Does it have times and scores?"""
+        return self.status in FINISHED
+
+    @property
+    def is_failed(self) -> bool:
+        return self.status in FAILED
+
+    @property
+    def control_of(self) -> str | None:
+        """The label of the method that this is the random control of.
+
+        That it trains on a random sample is a fact of the record; for which method is only in its label.
+        """
+        return controlled_label(self.method) if self.reducer == RANDOM else None
+
+    @property
+    def identity(self) -> tuple:
+        """What two runs of one experiment have in common for a cell; also its place in a sorted table.
+
+        Parameters of the method are not in it: the method's label stands for them, so that a changed default
+        shows up as a changed result and not as another cell.
+        """
+        names = natural_key(self.dataset), natural_key(self.method)
+        return (*names, self.kind, point_key(self.point), self.fold, self.seed, self.repeat)
+
+    @property
+    def point_text(self) -> str:
+        return ", ".join(f"{name}={value}" for name, value in sorted(self.point.items()))
+
+    @property
+    def cell_text(self) -> str:
+        """The cell within its data set and method, for people: ``C=1, gamma=0.5, fold 0, seed 0``."""
+        words = [] if self.is_fit else [self.kind]
+        words += [self.point_text] if self.point else []
+        words += [f"fold {self.fold}", f"seed {self.seed}"]
+        words += [f"repeat {self.repeat}"] if self.repeat else []
+        return ", ".join(words)
+
+    @property
+    def kept_share(self) -> float | None:
+        """Rows that the solver saw, as a share of the training rows."""
+        kept, rows = self.sizes.get("kept_rows"), self.sizes.get("train_rows")
+        return None if kept is None or not rows else kept / rows
+
+    def renamed(self, names: dict) -> Record:
+        """The same facts under the names that the plan has for them now."""
+        return replace(self, **_typed(names))
+
+    def to_json(self) -> dict:
+        return {name: getattr(self, name) for name in _FIELDS}
+
+    @classmethod
+    def from_json(cls, content) -> Record:
+        """The record that a parsed line holds; keys that it does not know are passed over.
+
+        Raises
+        ------
+        ValueError
+            if this is no record: a key is missing, or a value cannot be what it should be
+        """
+        if not isinstance(content, dict) or not content.keys() >= _NEEDED:
+            raise ValueError("keys of a record are missing")
+        if not all(isinstance(content[name], str) for name in ("kind", "id", "status", "dataset", "method")):
+            raise ValueError("the names of a record must be text")
+        if not all(isinstance(content[name], int) for name in ("fold", "seed", "repeat")):
+            raise ValueError("fold, seed and repeat must be whole numbers")
+        if not all(_is_numbers(content[name]) for name in ("seconds", "sizes", "scores")):
+            raise ValueError("seconds, sizes and scores must be numbers by name")
+        return cls(**_typed(content))
+
+
+_FIELDS = {entry.name: entry for entry in fields(Record)}
+_NEEDED = {name for name, entry in _FIELDS.items() if entry.default is MISSING and entry.default_factory is MISSING}
+_NEVER_NONE = {name: {"dict": dict, "str": str}.get(entry.type) for name, entry in _FIELDS.items()}
+
+
+def _typed(content: dict) -> dict:
+    """What is a field, with an empty value in place of None where the field's type has no None."""
+    known = {name: content[name] for name in _FIELDS if name in content}
+    return {name: empty() if value is None and (empty := _NEVER_NONE[name]) else value for name, value in known.items()}
+
+
+def _is_numbers(section) -> bool:
+    """Nothing, or numbers by name; parts may have parts of their own."""
+    if isinstance(section, dict):
+        return all(_is_numbers(value) or isinstance(value, int | float) for value in section.values())
+    return section is None

@@ -1,0 +1,1 @@
+"""The regression gate: is a new run worse than an old one?"""

@@ -1,0 +1,28 @@
+"""Judged numbers and verdicts as cells of an HTML table."""
+
+from __future__ import annotations
+
+from svmreduce.reports.markup import Markup, plain_cell, slug, tag
+from svmreduce.reports.render import Column
+from svmreduce.reports.reproduction.verdicts import JudgedCell
+
+
+def cell(column: Column, value) -> Markup:
+    """Printed, measured and the mark of a judged number; a verdict in its colour; all else as in any table."""
+    if isinstance(value, JudgedCell):
+        return _judged(value)
+    if column.key == "verdict":
+        return tag("td", tag("span", value, class_=f"verdict {slug(value)}"), class_="text")
+    return plain_cell(column, value)
+
+
+def _judged(cell: JudgedCell) -> Markup:
+    """The reason shows when the pointer rests on the cell, and is repeated in the last column."""
+    told = ": ".join(filter(None, (cell.verdict, cell.reason)))
+    parts = [
+        tag("span", f"{cell.text(cell.printed)} → ", class_="printed"),
+        tag("span", cell.text(cell.measured), class_="measured"),
+        tag("span", cell.mark, class_="mark"),
+    ]
+    shown = cell.printed if cell.measured is None else cell.measured
+    return tag("td", *parts, class_=slug(cell.verdict), title=told, data_value=shown)
