@@ -24,7 +24,7 @@ class AESVC(
     """C-SVC on the approximate extreme points: DeriveRS, then weighted SMO.
 
     The objective differs from that of the whole problem by at most C·√(C·ε), with the paper's C, which is
-    the number of rows times the C here. ``seconds_`` holds the times of reduction and solver apart.
+    the number of rows times the C here. ``seconds_`` holds the times of reduction and solver separately.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class AESVC(
     epsilon : float
         Largest squared feature-space distance left between a dropped row and its mixture of kept rows.
     P : int
-        Most rows of a first-level cell; see ``DeriveRS``.
+        Maximum number of rows of a first-level cell; see ``DeriveRS``.
     V : int
         Rows of a second-level cell.
     first_level : {"fls2", "fls1"}

@@ -31,7 +31,7 @@ class Rule(NamedTuple):
 
 
 def is_number(value) -> bool:
-    """A finite number, and not a truth value."""
+    """A finite number, and not a boolean."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return False
     try:

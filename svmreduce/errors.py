@@ -1,4 +1,4 @@
-"""Errors that are the user's to mend: one line, no traceback, exit code 2."""
+"""Errors that the user can fix: one line, no traceback, exit code 2."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ class InputError(ValueError):
 
 
 class DataMissing(InputError):
-    """A data set of the catalogue is neither here nor to be had."""
+    """A data set of the catalogue is neither on this machine nor available for download."""
 
 
 def nearest_name_error(kind: str, given: str, known: Iterable[str]) -> InputError:
-    """The one sentence every unknown name gets, wherever it was typed."""
+    """The one message for every unknown name, wherever it was typed."""
     known = sorted(known)
     close = difflib.get_close_matches(given, known, n=1, cutoff=0.5)
     hint = f"did you mean {close[0]!r}? " if close else ""

@@ -1,7 +1,7 @@
 """Kernels by name, with the parameter names and meanings of LIBSVM, and mixtures of them.
 
-``rbf`` is a kernel, ``rbf(gamma=0.5):5+poly(degree=2):5`` a mixture: kernels joined by ``+``, each with numbers of
-its own in brackets where it wants them, and a count. The count is how much a kernel weighs in an average kernel, and
+``rbf`` is a kernel, ``rbf(gamma=0.5):5+poly(degree=2):5`` a mixture: kernels joined by ``+``, each with its own
+numbers in brackets where needed, and a count. The count is how much a kernel weighs in an average kernel, and
 how many of a bundle of SVMs use it.
 """
 
@@ -95,7 +95,7 @@ class KernelMixture:
 
 @dataclass(frozen=True)
 class KernelPart:
-    """One kernel of a name, before any rows were seen."""
+    """One kernel of a kernel's name, before any rows were seen."""
 
     name: str
     numbers: dict = field(default_factory=dict)
@@ -161,7 +161,7 @@ def _parse_part(word: str, text: str, known, kind: str) -> KernelPart:
             numbers[key] = value if value in GAMMAS and key == "gamma" else float(value)
         except ValueError:
             raise InputError(f"kernel {text!r}: {key} must be a number, got {value!r}") from None
-    KernelPart("rbf" if name in GAUSSIANS else name, numbers).spec(np.ones((1, 1)), 1.0, 0.0, 3)  # wrong numbers: now
+    KernelPart("rbf" if name in GAUSSIANS else name, numbers).spec(np.ones((1, 1)), 1.0, 0.0, 3)  # checks the numbers
     numbers |= {"degree": int(numbers["degree"])} if "degree" in numbers else {}
     return KernelPart(name, numbers, int(count) if count else None)
 

@@ -1,4 +1,4 @@
-"""What would not fit is refused before the work, in words; otherwise the system would end the process."""
+"""Work that would not fit into memory is refused before it starts; otherwise the system would kill the process."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Norms that know how rows spread: distances are measured in standard deviations instead of units.
+"""Norms learned from the spread of the rows: distances are measured in standard deviations instead of units.
 
 (x − z) A (x − z)ᵀ is the squared Euclidean length of (x − z)·factor for A = factor·factorᵀ, so a Gaussian kernel with
-such a norm is the rbf kernel of rows that went through a linear map, and needs no code of its own where kernels are
+such a norm is the rbf kernel of rows that went through a linear map, and needs no extra code where kernels are
 evaluated.
 """
 

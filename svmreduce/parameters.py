@@ -3,7 +3,7 @@
 ``class LSSVM(Parameters, SVMClassifier, parameters="C kernel gamma coef0 degree tol")`` gets the constructor
 ``LSSVM(C=1.0, kernel="rbf", …)``: an explicit signature, as scikit-learn's ``clone`` and ``get_params`` need it. The
 order is written out because it is public. Type, default and description of a parameter are those of the nearest class
-that declares it. A class that writes its own ``__init__`` may do so; only its docstring is completed.
+that declares it. A class may write its own ``__init__``; then only its docstring is completed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Parameters:
     Parameters
     ----------
     C : float
-        Price of a row's error.
+        Penalty of a row's error.
     kernel : {kernels}
     gamma : float or {"scale", "auto", "auto-distance"}
     coef0 : float
@@ -37,7 +37,7 @@ class Parameters:
     cache_mb : float
         Memory for kernel values.
     max_iter : int
-        Most steps of a two-class problem; -1 leaves the limit to the solver.
+        Maximum number of steps of a two-class problem; -1 leaves the limit to the solver.
     threads : int or None
         None takes every core this process may use.
     class_weight : None, "balanced" or dict
@@ -116,7 +116,7 @@ def _whole_docstring(cls: type) -> str:
 
 
 def _sections(cls: type) -> tuple[str, dict[str, str]]:
-    """What stands before the first section of the class's own docstring, and the sections."""
+    """The text before the first section of the class's own docstring, and the sections."""
     intro, *rest = _SECTION.split(inspect.cleandoc(cls._own_docstring))
     return intro.strip(), {name: text.strip("\n") for name, text in zip(rest[::2], rest[1::2], strict=True)}
 

@@ -1,4 +1,4 @@
-"""Folders outside of the project that belong to it."""
+"""Folders outside of the package in which it keeps files."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def share_parameters(
 ) -> tuple[dict, dict]:
     """What solver and reducer get: the common parameters they know, and their own, which win.
 
-    The reducer works in the solver's kernel space, also where the solver alone was told of it.
+    The reducer works in the solver's kernel space, also where only the solver was given it.
     """
     for_solver = {key: value for key, value in common.items() if key in parameters_of(solver)} | solver_own
     if reducer is None:
@@ -78,7 +78,7 @@ class ReducedSolver(BaseEstimator):
 
     Kernel, threads and seed need to be given once: what is left at its default on one side is taken from the other,
     so that ``ReducedSolver(DeriveRS(epsilon=0.1), SMO(C=10, gamma=0.5))`` reduces in the kernel space it trains in. A
-    reducer that gives weights must work in the solver's kernel space; one that was told of another is refused.
+    reducer that gives weights must work in the solver's kernel space; one that was given another is an error.
 
     After ``fit`` it has all fitted attributes of the solver; ``support_`` counts the given rows.
 

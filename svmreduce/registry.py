@@ -28,9 +28,9 @@ class Registry:
         except (ImportError, AttributeError, ValueError, TypeError) as error:
             if name in self._where:
                 raise
-            raise InputError(f"{self.kind} {name!r}: {error}; give package.module:Class of one of your own") from None
+            raise InputError(f"{self.kind} {name!r}: {error}; give package.module:Class of your own method") from None
         if not hasattr(found, "tasks"):
-            raise InputError(f"{self.kind} {name!r}: is no {self.kind}; subclass Base{self.kind.title()}")
+            raise InputError(f"{self.kind} {name!r}: is not a {self.kind}; subclass Base{self.kind.title()}")
         return found
 
 

@@ -19,7 +19,7 @@ def canonical_rows(X):
 
 
 def row_keys(X) -> list:
-    """Equal for equal rows, and only for them; entries that are zero do not count."""
+    """Keys that are equal only for equal rows; entries that are zero do not count."""
     if not sparse.issparse(X):
         return [row.tobytes() for row in X + 0.0]  # −0 is 0
     if not X.data.all():

@@ -1,4 +1,4 @@
-"""JSON that every reader takes: numbers that are not finite become null, numpy's become plain ones."""
+"""JSON that every reader accepts: numbers that are not finite become null, numpy's become plain ones."""
 
 from __future__ import annotations
 

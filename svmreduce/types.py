@@ -37,7 +37,7 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Split:
-    """Training and test rows of one fold; nothing of the test part may be learned from."""
+    """Training and test rows of one fold; nothing may be learned from the test part."""
 
     train: Dataset
     test: Dataset
@@ -90,7 +90,7 @@ class FitFacts:
 class DualSolution:
     """One two-class problem solved: f(x) = Σ beta_i k(x_i, x) + intercept, with beta over all given rows.
 
-    Counters are None where a solver cannot tell.
+    Counters are None where a solver does not know them.
     """
 
     beta: np.ndarray

@@ -24,7 +24,7 @@ threads_option = click.option(
 label_option = click.option(
     "--label",
     metavar="NAME|POSITION",
-    help="Label column of a table, by name or counted from 0; the last if not given.",
+    help="Label column of a table: its name, or its position from 0; the last column if not given.",
 )
 
 
@@ -56,19 +56,19 @@ kernel_options = _together(
 )
 method_options = _together(
     threads_option,
-    click.option("--seed", "random_state", type=click.IntRange(min=0), help="Seed of everything random."),
+    click.option("--seed", "random_state", type=click.IntRange(min=0), help="Seed for everything random."),
     click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Any parameter of the method."),
 )
 rows_options = _together(
     click.option(
-        "--n-features", type=click.IntRange(min=1), help="Columns of the data, if the file does not show them all."
+        "--n-features", type=click.IntRange(min=1), help="Number of columns, if the file does not show them all."
     ),
     label_option,
 )
 
 
 def compile_off_the_clock(*warm_ups, quiet: bool = False) -> None:
-    """Call these; when something is compiled, which happens once on a machine, say so."""
+    """Call the warm-ups; print a note only if something is compiled, which happens once per machine."""
     from svmreduce.core.jit import compiling_calls
 
     note = "compiling (up to half a minute, the first time only) …"
@@ -78,7 +78,7 @@ def compile_off_the_clock(*warm_ups, quiet: bool = False) -> None:
 
 
 def timed_rows(source: str, split: str, n_features: int | None, label: str | None, quiet: bool):
-    """The rows, and the seconds it took to load them, compilation of the parser apart."""
+    """The rows, and the seconds it took to load them, without the compilation of the parser."""
     from svmreduce.data.libsvm_text import warm_up
 
     read = reader_of(source, split, n_features, label)
@@ -89,9 +89,9 @@ def timed_rows(source: str, split: str, n_features: int | None, label: str | Non
 
 
 def reader_of(source: str, split: str, n_features: int | None = None, label: str | None = None):
-    """What reads a Dataset from a file, or from the catalogue by ``NAME[:VARIANT][:SPLIT]``; a wrong name is told now.
+    """A function that reads a Dataset from a file, or from the catalogue by ``NAME[:VARIANT][:SPLIT]``.
 
-    Without a split it is the usual one of the command (``train`` or ``test``), or the only one there is.
+    A wrong name is an error at once. The default split is that of the command (``train`` or ``test``), or the only one.
     """
     if Path(source).exists():
         from svmreduce.data.formats import load_dataset
@@ -116,9 +116,9 @@ def reader_of(source: str, split: str, n_features: int | None = None, label: str
 def check_task(source: str, data, name: str, method: type, instead: str = "") -> None:
     """Numbers as labels are for methods that can do regression."""
     if data.task == "regression" and "regression" not in method.tasks:
-        other = "; if the labels stand in another column, name it by --label" if data.is_table else ""
+        other = "; if the labels are in another column, name it with --label" if data.is_table else ""
         raise InputError(
-            f"{source}: the labels are not classes but numbers, and {name} only classifies{instead}{other}"
+            f"{source}: the labels are real numbers, not classes, and {name} only classifies{instead}{other}"
         )
 
 
@@ -164,7 +164,7 @@ def print_json(record: dict) -> None:
 
 
 def typed_command() -> str:
-    """The command that is running, as it was typed: to stand beside what it makes."""
+    """The running command as it was typed, to be shown with its output."""
     context = click.get_current_context()
     words = ["svmreduce", context.info_name]
     for parameter in context.command.params:
@@ -183,7 +183,7 @@ def typed_command() -> str:
 
 
 def terminal_width() -> int | None:
-    """Columns of the terminal that is written to; None when it is a file or a pipe."""
+    """Width of the terminal; None when the output goes to a file or a pipe."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
@@ -196,7 +196,7 @@ def print_pairs(pairs) -> None:
 
 
 def check_writable(path: str, *sources: str | None) -> None:
-    """Find out before the work, not after it, that its result has nowhere to go, or would cost an input."""
+    """Check before the work starts that its result can be written and does not overwrite an input."""
     from svmreduce.data.files import is_special
 
     folder = Path(os.path.realpath(path)).parent
@@ -205,12 +205,12 @@ def check_writable(path: str, *sources: str | None) -> None:
     if Path(path).is_dir():
         raise InputError(f"{path}: is a folder; give a file name")
     if Path(path).exists() and not os.access(path, os.W_OK):
-        raise InputError(f"{path}: may not be written; check its permissions, or give another name")
+        raise InputError(f"{path}: is not writable; check its permissions, or give another name")
     if not is_special(path) and not os.access(folder, os.W_OK):
-        raise InputError(f"{path}: the folder {folder} may not be written to; check its permissions")
+        raise InputError(f"{path}: the folder {folder} is not writable; check its permissions")
     for source in filter(None, sources if Path(path).exists() else ()):
         if any(os.path.samefile(path, file) for file in _files_of(source)):
-            raise InputError(f"{path}: is also read here ({source}); give another name for the output")
+            raise InputError(f"{path}: is also an input ({source}); give another name for the output")
 
 
 def _files_of(source: str) -> list[Path]:
@@ -222,6 +222,6 @@ def _files_of(source: str) -> list[Path]:
 
     try:
         card = catalog.load_card(catalog.parse_name(source)[0])
-    except InputError:  # told when it is read
+    except InputError:  # reported when it is read
         return []
     return [path for split in card.splits if (path := locate(card, split))]

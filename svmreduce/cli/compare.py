@@ -9,7 +9,7 @@ from svmreduce.cli.common import check_writable, json_option, print_json, termin
 _EPILOG = """\b
 Exit codes: 0 fine, 1 something is worse than allowed, 2 usage or bad input,
 4 a row or a whole run is missing, or nothing could be judged.
-If something is worse and something is missing, it is 1.
+If something is worse and something is missing, the code is 1.
 
 \b
 Examples:

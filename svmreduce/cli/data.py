@@ -18,9 +18,9 @@ from svmreduce.registry import nearest_name_error
 
 @click.group()
 def data():
-    """Data sets by name: what there is, where it is, and made-up ones of any size.
+    """List, inspect and download data sets, and generate synthetic ones of any size.
 
-    Files are taken from the folder SVMREDUCE_MIRROR names, then from earlier downloads, then from their
+    Files are looked for in the folder SVMREDUCE_MIRROR, then among earlier downloads, then at their
     public address.
 
     \b
@@ -185,12 +185,12 @@ Examples:
 @click.argument("names", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Every data set whose file is here or has an address.")
 @click.option("--split", help="Only this split.")
-@click.option("--trust", is_flag=True, help="Accept a file whose checksum is not the card's.")
+@click.option("--trust", is_flag=True, help="Accept a file whose checksum differs from the card's.")
 @click.option("-o", "--output", metavar="FILE", help="Write one split as a LIBSVM file.")
 @json_option
 @quiet_option
 def get(names, everything, split, trust, output, as_json, quiet):
-    """Find or download data, and verify it.
+    """Find or download data sets and verify them.
 
     Prints rows, features and label counts of each split as they were read and checked. NAMES may carry a
     variant: NAME:VARIANT.
@@ -217,7 +217,7 @@ def get(names, everything, split, trust, output, as_json, quiet):
     if as_json:
         print_json({"datasets": records})
     if failed:
-        raise InputError(f"{failed} of {len(records)} splits could not be had")
+        raise InputError(f"{failed} of {len(records)} splits could not be loaded")
 
 
 def _record(rows, name: str, split: str) -> dict:
@@ -270,19 +270,17 @@ Examples:
 """
 )
 @click.argument("name")
-@click.option("--rows", type=click.IntRange(min=1), required=True, help="How many rows.")
-@click.option(
-    "--test-rows", type=click.IntRange(min=0), default=0, help="Also write that many further rows, to FILE.t."
-)
+@click.option("--rows", type=click.IntRange(min=1), required=True, help="Number of rows.")
+@click.option("--test-rows", type=click.IntRange(min=0), default=0, help="Also write this many test rows, to FILE.t.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same rows.")
 @click.option("-o", "--output", metavar="FILE", required=True, help="LIBSVM file; .gz, .bz2, .xz compress.")
 @click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="A parameter of the generator.")
 @json_option
 @quiet_option
 def make(name, rows, test_rows, seed, output, settings, as_json, quiet):
-    """Write rows of a made-up problem.
+    """Generate a synthetic data set.
 
-    `svmreduce data list` names the problems; a wrong --set key lists the right ones.
+    `svmreduce data list` names the generators; an unknown --set key lists the known ones.
     """
     from svmreduce.data import synthetic
     from svmreduce.data.formats import write_libsvm
@@ -307,18 +305,18 @@ def make(name, rows, test_rows, seed, output, settings, as_json, quiet):
 
 
 def _typed(params: dict, defaults: dict, name: str) -> dict:
-    """Refuse a value of another kind than the parameter's default; a whole number may stand for a float."""
+    """Reject a value whose type differs from that of the default; an integer may stand for a float."""
     for key, value in params.items():
         kind = type(defaults[key]) if key in defaults else type(value)
         if isinstance(value, int) and kind is float:
             params[key] = float(value)
         elif type(value) is not kind:
-            raise InputError(f"parameter {key} of {name}: {value!r} is no {kind.__name__}")
+            raise InputError(f"parameter {key} of {name}: {value!r} is not a value of type {kind.__name__}")
     return params
 
 
 def _test_name(output: str) -> str:
-    """``board.txt.gz`` -> ``board.txt.t.gz``: the test file is compressed as the training file is."""
+    """``board.txt.gz`` -> ``board.txt.t.gz``: the test file is compressed like the training file."""
     for suffix in (".gz", ".bz2", ".xz"):
         if output.endswith(suffix):
             return output.removesuffix(suffix) + ".t" + suffix

@@ -47,8 +47,8 @@ def doctor(as_json):
             ("svmreduce", facts["svmreduce"]),
             ("python", f"{facts['python']} on {facts['platform']}"),
             ("packages", versions),
-            ("cores", f"{facts['cores']}, of which {facts['cores_allowed']} may be used here"),
-            ("threads", f"{facts['threads']} unless a method is told otherwise"),
+            ("cores", f"{facts['cores']}, {facts['cores_allowed']} available to this process"),
+            ("threads", f"{facts['threads']} by default"),
             *((lib["library"], f"{lib['threads']} threads, {lib['path']}") for lib in facts["libraries"]),
             ("load", " ".join(f"{value:.2f}" for value in facts["load"]) if facts["load"] else None),
             ("memory", f"{facts['memory_gb']:.1f} GB, {facts['memory_free_gb']:.1f} GB free"),
@@ -118,7 +118,7 @@ def _folders() -> dict:
 
 
 def noise_floor() -> dict:
-    """The same short workload again and again: median seconds and (third - first quartile) / median."""
+    """One short workload, repeated: median seconds and (third - first quartile) / median."""
     import numpy as np
 
     rows = np.random.default_rng(0).normal(size=(400, 400))

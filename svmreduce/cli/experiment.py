@@ -14,9 +14,9 @@ _OPTIONS = (
     click.option("-o", "--out", metavar="FOLDER", help="Run folder; results/runs/NAME-SCALE if not given."),
     click.option("--scale", type=click.Choice(["smoke", "small", "full"]), help="Size of the experiment."),
     click.option("--set", "settings", metavar="KEY=VALUE", multiple=True,
-                 help="Lay a value over the file, such as grid.C=[1,10] or repeats=3."),
-    click.option("--timeout", type=float, metavar="SECONDS", help="Hard limit of one reduction or fit."),
-    click.option("--memory", type=float, metavar="MB", help="Hard limit of a worker's resident memory."),
+                 help="Override a value of the file, such as grid.C=[1,10] or repeats=3."),
+    click.option("--timeout", type=float, metavar="SECONDS", help="Time limit of one reduction or fit."),
+    click.option("--memory", type=float, metavar="MB", help="Memory limit of a worker process."),
 )  # fmt: skip
 
 
@@ -27,11 +27,11 @@ def config_options(command):
 
 
 def load_config(path, scale, settings, timeout, memory):
-    """The experiment with what was typed laid over it, and its tasks."""
+    """The experiment with the typed overrides, and its tasks."""
     from svmreduce.experiments import config
     from svmreduce.experiments.planning import expand
 
-    sys.path.insert(0, "")  # methods of one's own, module:Class, may lie in the current folder
+    sys.path.insert(0, "")  # user-defined methods (module:Class) may be in the current folder
     typed = _parsed(settings)
     if timeout is not None:
         typed["limits.seconds"] = timeout
@@ -65,7 +65,7 @@ def run_folder(experiment, out: str | None) -> Path:
 
 
 def open_records(folder: Path):
-    """What the folder holds already, or None."""
+    """The run that is already in the folder, or None."""
     from svmreduce.experiments.store import NothingRecorded, read
 
     try:

@@ -18,17 +18,17 @@ from svmreduce.errors import InputError
 from svmreduce.registry import nearest_name_error
 
 COMMANDS = {
-    "run": ("svmreduce.cli.run:run", "Run an experiment from its YAML file; resumes."),
-    "plan": ("svmreduce.cli.plan:plan", "Say what an experiment would run, and for how long."),
-    "report": ("svmreduce.cli.report:report", "Tables of a run: figures, fits, failures, where measured."),
-    "compare": ("svmreduce.cli.compare:compare", "Is a new run worse than an old one? A gate for CI."),
+    "run": ("svmreduce.cli.run:run", "Run or resume an experiment from its YAML file."),
+    "plan": ("svmreduce.cli.plan:plan", "Show what an experiment would run, and for how long."),
+    "report": ("svmreduce.cli.report:report", "Show a run: tables, figures, failures, environment."),
+    "compare": ("svmreduce.cli.compare:compare", "Compare a new run with an old one; a gate for CI."),
     "train": ("svmreduce.cli.train:train", "Train one method on one file; writes a LIBSVM model."),
     "predict": (
         "svmreduce.cli.predict:predict",
         "Predict a file with a model; prints accuracy, or MSE and R².",
     ),
-    "reduce": ("svmreduce.cli.reduce:reduce", "Write fewer rows with weights that stand for all."),
-    "data": ("svmreduce.cli.data:data", "Catalogue of data sets: list, info, get, make."),
+    "reduce": ("svmreduce.cli.reduce:reduce", "Write a smaller training set with weights."),
+    "data": ("svmreduce.cli.data:data", "The catalogue of data sets: list, info, get, make."),
     "methods": ("svmreduce.cli.methods:methods", "Every solver and reducer with its parameters."),
     "doctor": (
         "svmreduce.cli.doctor:doctor",
@@ -36,10 +36,10 @@ COMMANDS = {
     ),
     "demo": ("svmreduce.cli.demo:demo", "A small real experiment on embedded data."),
 }
-_HELP = getattr(click.exceptions, "NoArgsIsHelpError", ())  # what newer clicks raise for a bare command
+_HELP = getattr(click.exceptions, "NoArgsIsHelpError", ())  # raised by newer versions of click for a bare command
 EXIT_INPUT = 2
 EXIT_INTERRUPT = 130
-EXIT_INTERNAL = 70  # the BSD code for a fault in the program itself
+EXIT_INTERNAL = 70  # the BSD code for an internal error
 
 
 class LazyGroup(click.Group):
@@ -73,7 +73,7 @@ class LazyGroup(click.Group):
             return 0
 
     def main(self, *args, standalone_mode=True, **extra):
-        """Run a command and end the process with the exit code that its outcome deserves."""
+        """Run a command and end the process with the exit code of its outcome."""
         try:
             code = super().main(*args, standalone_mode=False, **extra)
         except click.exceptions.Exit as ending:
@@ -104,7 +104,7 @@ def _explain(error: Exception) -> int:
     text = " ".join(str(error).split()) or type(error).__name__
     if isinstance(error, OSError) and error.filename is not None:
         return _say(f"{error.filename}: {error.strerror}", EXIT_INPUT)
-    if isinstance(error, OSError) and error.strerror:  # of no named file: the output, on a full disk say
+    if isinstance(error, OSError) and error.strerror:  # not about a named file: for example the output, on a full disk
         _give_up_output()
         return _say(f"reading or writing failed: {error.strerror}", EXIT_INPUT)
     if isinstance(error, (InputError, ValueError)):
@@ -113,7 +113,7 @@ def _explain(error: Exception) -> int:
 
 
 def _give_up_output() -> None:
-    """Nobody can take the rest of our output; without this, Python would try again when it ends."""
+    """Discard the rest of our output; otherwise Python would try to write it again at exit."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -125,7 +125,7 @@ def _say(text: str, code: int) -> int:
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="svmreduce")
-@click.option("--debug", is_flag=True, help="Show the traceback of an error, too.")
+@click.option("--debug", is_flag=True, help="Also show the traceback of an error.")
 def cli(debug):
     """Train SVMs fast by training on less, and measure what that buys.
 

@@ -20,7 +20,7 @@ Examples:
 @config_options
 @json_option
 def plan(config, out, scale, settings, timeout, memory, as_json):
-    """Say what running CONFIG would do: how many fits, which are there already, and about how long it takes."""
+    """Show what running CONFIG would do: how many fits, how many are already recorded, and about how long it takes."""
     from svmreduce.experiments.estimate import estimate
     from svmreduce.experiments.runner import make_agenda
 
@@ -61,14 +61,14 @@ def _print(record, experiment) -> None:
     click.echo()
     grid = ", ".join(f"{key} {len(values)}" for key, values in experiment.grid.items())
     measured = record["estimate_measured_share"]
-    basis = "from earlier records" if measured == 1 else "a rule of thumb, good to a factor of ten"
+    basis = "from earlier records" if measured == 1 else "a rule of thumb, right to a factor of ten"
     if 0 < measured < 1:
         basis = f"{100 * measured:.0f} % of it from earlier records, the rest {basis}"
     print_pairs(
         [
             ("grid", grid or None),
             ("to run", f"{record['to_run']} of {record['fits'] + record['reductions']} tasks, "
-                       f"{record['cached']} are there already"),
+                       f"{record['cached']} are already recorded"),
             ("estimate", f"{_duration(record['estimate_seconds'])} with one job ({basis})"),
             ("limit", f"{experiment.limits.seconds:g} s for each task"),
             ("folder", record["folder"]),

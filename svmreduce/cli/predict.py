@@ -55,7 +55,7 @@ def predict(test, model, out, decision_values, threads, label, as_json, quiet):
             f"{loaded.n_features}; give a table with the same columns and categories, and the same --label"
         )
     if loaded.labels is not None and (loaded.labels.dtype.kind == "U") != (data.y.dtype.kind in "UO"):
-        raise InputError(f"{test} and {model} do not fit: the labels of one are words, of the other numbers")
+        raise InputError(f"{test} and {model} do not match: the labels of one are words, those of the other numbers")
     start = perf_counter()
     if decision_values:
         decisions = loaded.decision_function(data.X, threads=threads)

@@ -1,4 +1,4 @@
-"""``svmreduce reduce``: fewer rows with weights, as files that other tools read too."""
+"""``svmreduce reduce``: a smaller training set with weights, in files that other tools can read."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def reduce(source, out, method, settings, n_features, label, as_json, quiet, **o
     from svmreduce.reducers import REDUCERS
 
     if is_special(out):
-        raise InputError(f"{out}: the weights go into a second file beside this one; give the name of a file")
+        raise InputError(f"{out}: the weights go into a second file next to this one; give a file name")
     for path in (out, f"{out}.weights"):
         check_writable(path, source)
     reducer_class = REDUCERS.get(method)
     if options["random_state"] is not None and "random_state" not in parameters_of(reducer_class):
-        raise InputError(f"--seed: nothing in {method} is random; leave it out")
+        raise InputError(f"--seed: {method} uses no random numbers; leave it out")
     settings = parse_settings(settings)
     reducer = build_method(method, reducer_class, given_flags(options, settings) | settings)
     if hasattr(reducer, "verbose"):
@@ -120,7 +120,7 @@ def reduce(source, out, method, settings, n_features, label, as_json, quiet, **o
 
 
 def _facts_in_words(facts: dict):
-    """What else the method counted; empty lists have nothing to say."""
+    """What else the method counted; empty lists are left out."""
     for name, value in facts.items():
         words = name.replace("_", " ")
         if name == "curve":

@@ -34,7 +34,7 @@ Examples:
     "--format",
     "form",
     type=click.Choice(_FORMATS),
-    help="How to write the tables; if not given, by the ending of --output (.md, .csv, .tex), else for the terminal.",
+    help="Format of the tables; by default that of the suffix of --output (.md, .csv, .tex), else plain text.",
 )
 @click.option(
     "-o",
@@ -42,7 +42,7 @@ Examples:
     "outputs",
     metavar="FILE",
     multiple=True,
-    help="Write to this file, or several, instead of printing.",
+    help="Write to this file instead of printing; may be repeated.",
 )
 @click.option(
     "--by",
@@ -54,21 +54,20 @@ Examples:
 @click.option(
     "--paper",
     metavar="PAPER:TABLE",
-    help="Set a printed table beside the run, such as aesvm:table4; by default the one that the config names.",
+    help="Compare with a printed table, such as aesvm:table4; by default the one that the config names.",
 )
 @click.option("--plots", metavar="FOLDER", help="Write the figures that the records support into this folder.")
 @click.option(
     "--plot-format", type=click.Choice(["svg", "pdf", "png"]), default="svg", show_default=True, help="For --plots."
 )
-@click.option("--html", metavar="FILE", help="Write one page with everything, which needs nothing else to be read.")
+@click.option("--html", metavar="FILE", help="Write one self-contained page with everything.")
 @json_option
 def report(run, scale, form, outputs, by, paper, plots, plot_format, html, as_json):
     """Show the tables of RUN: a run folder, its .jsonl file, or the config that was run. Failed cells are shown with
     their reasons.
 
-    CSV holds the first table only, with raw values (the printed table, if one is asked for by --paper); everything
-    else also has the failures and where the run was measured. With --plots or --html the tables are printed only if
-    a format is asked for.
+    CSV holds only the first table, with raw values (with --paper, the printed table). All other formats also list the
+    failures and describe the machine. With --plots or --html the tables are printed only if a format is given.
     """
     from svmreduce.experiments import store
     from svmreduce.reports.reproduction.paper_comparison import compare_with_paper, known_table, table_of_run
@@ -118,7 +117,7 @@ def _tables(run, found, form, output, by, is_paper_first, as_json) -> None:
         first = long_table(found) if is_paper_first else report_tables(run, by)[0]
         text = render.comma_separated(first)
         if run.unreadable:
-            click.echo(f"Note: {run.path}: {run.unreadable} unreadable lines were passed over", err=True)
+            click.echo(f"Note: {run.path}: {run.unreadable} unreadable lines were skipped", err=True)
     else:
         shown = report_tables(run, by)
         if found:

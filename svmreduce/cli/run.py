@@ -26,22 +26,24 @@ Examples:
 @click.option(
     "--engine", type=click.Choice(["local", "dask"]), default="local", show_default=True, help="Where to run."
 )
-@click.option("--scheduler", metavar="ADDRESS", help="Of a dask cluster; a local one is started if not given.")
-@click.option("--rerun", type=click.Choice(["failed", "all"]), help="Make failed rows, or all, again.")
+@click.option(
+    "--scheduler", metavar="ADDRESS", help="Address of a dask scheduler; a local cluster is started if not given."
+)
+@click.option("--rerun", type=click.Choice(["failed", "all"]), help="Run the failed tasks again, or all tasks.")
 @json_option
 @quiet_option
 def run(config, out, scale, settings, timeout, memory, jobs, engine, scheduler, rerun, as_json, quiet):
     """Run the experiment CONFIG and append its records to a run folder.
 
-    What the folder holds already is not run again, as long as code, versions and machine are the same. Ctrl-C or
-    a kill loses only the fits in flight: the same command goes on from there.
+    Tasks that are already recorded in the folder are not run again, as long as code, versions and machine are the
+    same. Ctrl-C or a kill loses only the fits in progress: the same command resumes the run.
     """
     from svmreduce.experiments.engines import open_engine
     from svmreduce.experiments.runner import execute, make_agenda
     from svmreduce.experiments.store import Store
 
     if scheduler and engine != "dask":
-        raise click.UsageError("--scheduler belongs to --engine dask")
+        raise click.UsageError("--scheduler needs --engine dask")
     experiment, tasks = load_config(config, scale, settings, timeout, memory)
     folder = run_folder(experiment, out)
     with Store(folder) as store:
@@ -54,7 +56,7 @@ def run(config, out, scale, settings, timeout, memory, jobs, engine, scheduler, 
                 records = execute(agenda, store, workers, progress.tell)
         except KeyboardInterrupt:
             click.echo(f"\nstopped; {progress.made} new records are safe in {folder}. "
-                       "The same command goes on from there.", err=True)  # fmt: skip
+                       "The same command resumes the run.", err=True)  # fmt: skip
             sys.exit(130)
     statuses = Counter(record.status for record in records)
     failed = sum(record.is_failed for record in records)
@@ -66,7 +68,7 @@ def run(config, out, scale, settings, timeout, memory, jobs, engine, scheduler, 
 
 
 def _as_yaml(experiment, command: str) -> str:
-    """The experiment as it is run, under the command that runs it."""
+    """The experiment as it is run, below the command that runs it."""
     import yaml
 
     content = experiment.model_dump(by_alias=True, exclude_defaults=True, mode="json")
@@ -81,7 +83,7 @@ def _summary(folder, records, agenda, failed, skipped) -> None:
     if skipped:
         click.echo(f"{skipped} of {len(records)} skipped; the report says why", err=True)
     if failed:
-        click.echo(f"{failed} of {len(records)} failed; --rerun failed makes them again", err=True)
+        click.echo(f"{failed} of {len(records)} failed; run them again with --rerun failed", err=True)
     click.echo(f"{len(records)} records in {folder}: svmreduce report {folder}")
 
 

@@ -40,9 +40,9 @@ Examples:
 @click.argument("model", metavar="MODEL")
 @click.option("-s", "--solver", default="smo", show_default=True, help="See svmreduce methods.")
 @kernel_options
-@click.option("-C", "-c", "--cost", "cost", type=float, help="Price of an error.")
+@click.option("-C", "-c", "--cost", "cost", type=float, help="Penalty of an error.")
 @click.option("--tune-C", "tune", is_flag=True, help="Choose C from 1, 2, 4 … 4096 by accuracy on 30 % of the rows.")
-@click.option("-e", "--tol", type=float, help="Stop when the optimality conditions hold this well.")
+@click.option("-e", "--tol", type=float, help="Tolerance of the optimality conditions.")
 @click.option("-m", "--cache-mb", type=float, help="Memory for kernel values, in MB.")
 @click.option("--no-certify", "certify", flag_value=False, default=None, help="Do not compute the gap over all rows.")
 @click.option("--weights", metavar="FILE", help="One weight per line: how many rows a row stands for.")
@@ -51,7 +51,7 @@ Examples:
 @rows_options
 @json_option
 @quiet_option
-@click.option("-v", "--verbose", is_flag=True, help="Tell what a solver that works in rounds does in each.")
+@click.option("-v", "--verbose", is_flag=True, help="Report every round of a solver that works in rounds.")
 def train(
     train, model, solver, tune, weights, reducer, settings, n_features, label, as_json, quiet, verbose, **options
 ):
@@ -71,7 +71,7 @@ def train(
         )
     reducer_class = REDUCERS.get(reducer) if reducer else None
     if tune and reducer:
-        raise InputError("--tune-C and --reducer exclude each other: kept rows are no fair test for C")
+        raise InputError("--tune-C and --reducer exclude each other: kept rows are not a fair test for C")
     if tune and (options["cost"] is not None or any(setting.startswith("C=") for setting in settings)):
         raise InputError("--tune-C chooses C: leave out the C that is given")
     method = _build(solver, solver_class, reducer, reducer_class, options, parse_settings(settings))
@@ -95,7 +95,7 @@ def train(
 
 
 def _build(solver, solver_class, reducer, reducer_class, options, settings):
-    """The estimator from the flags that were typed; defaults for the rest."""
+    """The estimator from the typed flags; defaults for the rest."""
     from svmreduce.kernels import parse_kernel
     from svmreduce.pipeline import SHARED, ReducedSolver, share_parameters
 
@@ -121,7 +121,7 @@ def _build(solver, solver_class, reducer, reducer_class, options, settings):
 
 
 def _tune(method, data, sample_weight, quiet) -> tuple[dict, dict]:
-    """Set the best C; say how it was found, and how long that took."""
+    """Set the best C; report how it was found, and how long that took."""
     from svmreduce.solvers.tuning import tune_C
 
     def tell(C, accuracy, seconds):
@@ -136,7 +136,7 @@ def _tune(method, data, sample_weight, quiet) -> tuple[dict, dict]:
 
 
 def _fit(method, data, sample_weight) -> dict:
-    """Train, and say what happened."""
+    """Train, and report what happened."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         method.fit(data.X, data.y, sample_weight=sample_weight)

@@ -6,10 +6,10 @@ rows, and take in rows that lie outside. They differ in how they move the centre
 *Sampled* selection never looks at all rows. When those in view lie in the ball, a few others are drawn, half from
 each class, since a rare class would go unseen; what lies outside comes into view. The ball is widened by a factor
 1 + ε, and ε shrinks from one half to the tolerance: no effort goes into the fine placement of a centre that is far
-off. The end is several quiet samples in a row.
+off. The search ends after several quiet samples in a row.
 
 *Exact* selection has all rows in view, for one row of Q per step. A sample is no cheaper than that once the sample
-size times the active rows reaches the number of rows; if Q fits into the memory, the search then turns exact.
+size times the active rows reaches the number of rows; if Q fits into memory, the search then becomes exact.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RULES = {"fw": FRANK_WOLFE, "mfw": MODIFIED, "bvm": BALL, "cvm": PAIRS}
 FIRST_EPSILON = 0.5
 FIRST_STEPS = 10_000  # most pair steps of the start
 FLOAT32_TOL = 1e-6  # below this tolerance Q is double from the start,
-FLOAT32_ROWS = 1000  # and for so few rows, where it costs nothing
+FLOAT32_ROWS = 1000  # and for up to this many rows, where it costs nothing
 BATCH = 16  # rows of Q computed at once: together they cost little more than one
 SAFETY = 0.9  # aim a little below the tolerance
 
@@ -77,7 +77,7 @@ def solve(X, y, ridge, kernel, *, method, tol=1e-6, exact=False, sample_size=59,
     cache_mb : float
         Memory for values of Q.
     max_iter : int
-        Most steps; -1 for max(10⁷, 100·n).
+        Maximum number of steps; -1 for max(10⁷, 100·n).
     seed, threads : int
     """
     n = X.shape[0]
@@ -140,7 +140,7 @@ class _Search:
         """The ball of a few random rows."""
         self._view(np.sort(self.rng.choice(self.Q.n, rows, replace=False)), np.full(rows, 1.0 / rows))
         self._settle_pairs(self.tol, FIRST_STEPS)
-        self.pair_steps = 0  # the start is none of the iterations
+        self.pair_steps = 0  # the start does not count as iterations
         if self.rule == BALL:
             self.numbers[SLACK] = self.Q.size
 
@@ -179,7 +179,7 @@ class _Search:
         return fits and self.sample_size * np.count_nonzero(self.alpha) >= self.Q.n
 
     def _turn_exact(self):
-        """All rows are at hand. Only for the core vector machine some are still out of view: not in the core."""
+        """All rows are available. For the core vector machine those outside of the core stay out of view."""
         self.exact, self.alpha, self.members = True, self.dense_alpha(), np.arange(self.Q.n)
         self.g = self.Q.gradient(self.alpha)
         self.numbers[NORM] = self.alpha @ self.g
@@ -321,7 +321,7 @@ class _Search:
         gap = None
         if low is not None:
             gap = float(np.sqrt(max(1.0, (size + R - 2 * low) / (size - R))) - 1) if size > R else np.inf
-        # Samples have their own rule of the end; the gap is that of the smallest ball, not of one of fixed radius
+        # Samples have their own stopping rule; the gap is that of the smallest ball, not of one of fixed radius
         converged = gap <= self.tol if self.exact and self.rule != BALL else self.converged
         toward, away, drop = self.counters.tolist()
         steps = {"toward": toward, "away": away, "drop": drop, "pair": self.pair_steps, "taken_in": self.taken_in}

@@ -44,7 +44,7 @@ class Cloud:
         None for the input space.
     target : array of shape (n,) or None
     components : int
-        Most Nyström features.
+        Maximum number of Nyström features.
     random : RandomState
     """
 

@@ -1,6 +1,6 @@
 """Approximate extreme points of a cell of rows: which rows the others are mixtures of.
 
-A cell is small (its whole kernel matrix is at hand). The rows on its smallest enclosing ball in kernel
+A cell is small (its whole kernel matrix is in memory). The rows on its smallest enclosing ball in kernel
 space are kept. The others are visited from the outside in: a row that lies within ε (squared distance)
 of the convex hull of the kept rows is dropped, otherwise it is kept. In the end each dropped row shares its
 weight out among the kept rows, by the mixture of them that comes near it.
@@ -113,7 +113,7 @@ def _distance_to_hull(S, stride, n, diagonal, k_x, k_xx, epsilon, enough, h, use
 
 @njit()
 def _squared_distance(S, stride, k_x, k_xx, used, mu, count):
-    """||x − mixture||² from the kernel values themselves: what steps added up is forgotten."""
+    """||x − mixture||² from the kernel values themselves, without the rounding errors of the steps."""
     total = k_xx
     for a in range(count):
         inner = 0.0
@@ -182,6 +182,6 @@ def derive_cell(K, n, weight, epsilon, S, kept, beta):
             worst = max(worst, residual)
             for c in range(parts):
                 beta[used[c]] += weight[i] * mu[c]
-        else:  # rounding had the last word in step 2
+        else:  # rounding decided in step 2
             count = _keep(i, weight, K, n, S, own, k_x, kept, beta, count)
     return count, worst

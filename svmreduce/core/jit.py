@@ -27,7 +27,7 @@ from svmreduce.paths import cache_home
 
 try:
     import fcntl
-except ImportError:  # no such thing on Windows
+except ImportError:  # not available on Windows
     fcntl = None
 
 
@@ -65,11 +65,11 @@ def compiling_calls(notice: Callable[[], object]):
     """Call ``notice`` once if anything is compiled inside the block; compiled code that is loaded does not count."""
 
     class Once(event.Listener):
-        told = False
+        noticed = False
 
         def on_start(self, event):
-            if not self.told:
-                self.told = True
+            if not self.noticed:
+                self.noticed = True
                 notice()
 
         def on_end(self, event):
@@ -87,7 +87,7 @@ def _save_one_at_a_time(compiled) -> None:
         os.makedirs(_CACHE_DIR, exist_ok=True)
         with open(os.path.join(_CACHE_DIR, "lock"), "w") as lock:
             if fcntl:
-                fcntl.flock(lock, fcntl.LOCK_EX)  # let go when the file is closed
+                fcntl.flock(lock, fcntl.LOCK_EX)  # released when the file is closed
             save(*arguments)
 
     compiled._cache.save_overload = locked

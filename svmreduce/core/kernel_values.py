@@ -24,15 +24,15 @@ BAND = 256  # left rows of a mixture at a time
 MANY_COLUMNS = 1 << 16  # sparse columns are renumbered beyond this
 SCATTER_TILE_BYTES = 1 << 22  # a sparse tile is densified: keep it near the cache
 FLOAT32_TOL = 1e-4  # below this tolerance solvers take kernel values in double
-FLOAT32_ROUNDING = 2e-4  # of the largest kernel value: where float32 is worse, no certificate has anything to go by
+FLOAT32_ROUNDING = 2e-4  # of the largest kernel value: where float32 is worse, no certificate means anything
 FLOAT32_LARGEST, FLOAT64_LARGEST = 1e12, 1e25  # kernel values that leave room for sums and squares
 
 
 class _SingleThreadedBlas:
     """Our own threads call BLAS, so it must not start more of its own.
 
-    The limit is one for the whole process and callers may overlap: the first in sets it, the last out
-    puts back what was there. Long work holds it throughout: setting it anew wakes BLAS's own threads, which
+    There is one limit for the whole process, and callers may overlap: the first one sets it, the last one
+    restores the old value. Long work holds it throughout: setting it again wakes BLAS's own threads, which
     then spin for a while on the cores we need.
     """
 
@@ -100,7 +100,7 @@ class KernelRows:
             self.mode = SCATTER
             indptr = X.indptr.astype(np.int64, copy=False)
             values = X.data * stretch
-            with np.errstate(over="ignore"):  # ``rounding`` tells
+            with np.errstate(over="ignore"):  # ``rounding`` reports it
                 data = np.ascontiguousarray(values, self.dtype)
                 norm = tiles.squared_norms(values, indptr).astype(self.dtype)
             self.columns, indices = _few_columns(X, None if like is None else like.columns)

@@ -184,7 +184,7 @@ class OnlineSearch:
         lasvm_steps.refresh_extremes(self.state, self.counters, self.extremes)
 
     def _make_room(self, wanted):
-        """Space for so many members: longer rows, and as many slots as then fit into the memory given."""
+        """Space for this many members: longer rows, and as many slots as then fit into the memory given."""
         if wanted <= self.stride:
             return
         stride = min(wanted + wanted // 4 + CHUNK, self.n + CHUNK)

@@ -141,7 +141,7 @@ def _reprocess(store, stride, state, counters, extremes):
 
 @njit()
 def turns(store, stride, state, chunk, per_turn, selection, tol, counters, extremes):
-    """PROCESS and REPROCESS once for each ``per_turn`` candidates; goes on where it stopped.
+    """PROCESS and REPROCESS once for each ``per_turn`` candidates; continues where it stopped.
 
     Returns the position of the member whose kernel row is wanted, or NOTHING when the chunk is done.
     """

@@ -110,7 +110,7 @@ def halve(parameters, arrays, diagonal, room, rows):
 def cut_cell(parameters, arrays, diagonal, room, rows, centre, distance, cell):
     """Move the rows nearest to ``centre`` from the front part of ``rows`` into ``cell``, as many as it holds.
 
-    The others close ranks in place. ``distance`` is room for as many numbers. Returns the next centre.
+    The others are moved together in place. ``distance`` is room for as many numbers. Returns the next centre.
     """
     _kernel_distances(parameters, arrays, diagonal, centre, rows, room, distance)
     return _split(rows, distance, cell.size, cell, rows)

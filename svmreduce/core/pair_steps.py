@@ -1,4 +1,4 @@
-"""Sequential minimal optimisation on a block whose kernel values are all at hand.
+"""Sequential minimal optimisation on a block whose kernel values are all in memory.
 
 The problem, here and in ``smo_engine.py``, is  min ½ βᵀKβ − targetᵀβ  subject to Σβ = 0 and
 lower ≤ β ≤ upper, and v = target − Kβ is minus the gradient. One step moves the same amount from a
@@ -83,7 +83,7 @@ def move_pair(i, j, k_ij, diagonal, beta, v, lower, upper, no_up, no_low):
     step = (v[i] - v[j]) / max(curvature, TAU)
     room_i, room_j = upper[i] - beta[i], beta[j] - lower[j]
     step = min(step, room_i, room_j)
-    # land exactly on a bound: a row a rounding error away from it would be picked for ever
+    # land exactly on a bound: a row a rounding error away from it would be picked forever
     beta[i] = upper[i] if step == room_i else beta[i] + step
     beta[j] = lower[j] if step == room_j else beta[j] - step
     mark_bounds(i, beta, lower, upper, no_up, no_low)

@@ -3,7 +3,7 @@
 Every number comes out as the double nearest to what is written, as Python's ``float`` gives it. Short
 ones need one multiplication or division of two exact doubles; longer ones a 64 × 128 bit product with a
 table of powers of five (D. Lemire, *Number parsing at a gigabyte per second*, 2021). The very few that
-are left over, and fields that are no numbers, are stored as a NaN that carries the field's offset and
+are left over, and fields that are not numbers, are stored as a NaN that carries the field's offset and
 length in the text: the caller looks at those, one by one. Text never yields a NaN of its own, so nothing
 is confused.
 
@@ -20,7 +20,7 @@ from svmreduce.core.jit import njit
 
 NUMBER = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
-# What a row loop answers: all well, or what it stumbled over
+# What a row loop returns: success, or the kind of error
 FINE, BAD_LABEL, BAD_INDEX, BAD_ORDER, BAD_VALUE, TOO_FEW, TOO_MANY = range(7)
 
 _READ, _LEFT_OVER, _NO_NUMBER = range(3)
@@ -80,7 +80,7 @@ def _wide_product(a, b):
 
 @njit()
 def _nearest_bits(digits, q):
-    """Bits of the double nearest to digits·10^q (digits > 0), or 0 where this way cannot tell."""
+    """Bits of the double nearest to digits·10^q (digits > 0), or 0 where this method cannot decide."""
     shift = 0
     for step in (32, 16, 8, 4, 2, 1):
         if digits >> np.uint64(64 - step) == _U0:
@@ -120,7 +120,7 @@ def _mark(start, stop):
 
 @njit(inline="always")
 def _scan_number(text, pos, values, bits, slot):
-    """Read a number at ``pos`` into ``values[slot]``; answer where it ended and how it went."""
+    """Read a number at ``pos`` into ``values[slot]``; return where it ended and the outcome."""
     start = pos
     negative = text[pos] == 45
     if negative or text[pos] == 43:
@@ -255,7 +255,7 @@ def fill_libsvm(text, start, stop, row, slot, max_index, labels, label_bits, row
                 return row, slot, left_over, BAD_ORDER, token, previous
             token = pos + 1
             digit = np.int64(text[token]) - 48
-            if 0 <= digit <= 9 and _BYTE_KIND[text[token + 1]] != _OTHER:  # by far the most frequent value
+            if 0 <= digit <= 9 and _BYTE_KIND[text[token + 1]] != _OTHER:  # the most frequent value
                 values[slot] = digit
                 pos, state = token + 1, _READ
             else:

@@ -2,7 +2,7 @@
 
 With the step size 1/(λt) the weights after step t are U/(λt), where U = Σ g·y·x sums the rows that
 violated their margin so far (g is the gain of a row, 1 without weights). So nothing is ever rescaled: a step
-is one dot product and, for a violator, one sum. Beside every sum stands the same sum with each term times its
+is one dot product and, for a violator, one sum. Next to every sum is a second one, with each term times its
 step number, from which the mean of all iterates follows.
 """
 

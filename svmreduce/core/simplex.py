@@ -20,7 +20,7 @@ from svmreduce.core.vector import VECTOR, fmax, fmin
 
 FRANK_WOLFE, MODIFIED, BALL = 0, 1, 2  # which steps: toward; also away; toward until a ball of fixed radius touches
 LONGEST = 1.0 - 2.0**-20  # a whole step would leave no weights to scale
-MIN_BALL = 1e-3  # of Δ²: a few rows of little weight may have R > Δ², which no ball has; more rows mend that
+MIN_BALL = 1e-3  # of Δ²: a few rows of little weight may have R > Δ², which no ball has; more rows fix that
 ROUNDING = 1e-15  # of Δ²: a slope that is nothing but rounding
 SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100
 INSIDE, LIMIT, STALLED = -1, -2, -3  # why the steps ended; otherwise the row whose values are missing
@@ -93,7 +93,7 @@ def _shift(g, keep, step, row, barred):
 def ball_steps(rule, size, limit, Q, begin, last_used, own, weight, g, barred, numbers, counters, max_steps):
     """Steps until every row lies in the ball, or the values of a row are missing.
 
-    Row i of Q is ``Q[begin[i] : begin[i] + n]``, and begin[i] < 0 where it is not at hand; ``own`` is the diagonal.
+    Row i of Q is ``Q[begin[i] : begin[i] + n]``, and begin[i] < 0 where it is not in memory; ``own`` is the diagonal.
     α is ``weight`` times numbers[SCALE], so that a step changes one weight. ``barred`` is 0 for active rows.
     Everything from ``last_used`` on is changed in place. Returns why it ended.
     """

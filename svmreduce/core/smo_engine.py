@@ -13,7 +13,7 @@ Three rings of rows, each cheaper per row than the next smaller one:
   that of a random sample.
 
 Kernel values are float32. When everything seems solved, v is computed afresh in double for the rows that
-could change the verdict; if rounding has spoilt it, the solver goes on from the corrected values, and
+could change the verdict; if rounding has spoilt it, the solver continues from the corrected values, and
 in the end in double. So the gap it reports is a double-precision one.
 """
 
@@ -33,7 +33,7 @@ ROUGH = 0.1  # tolerance until the far rows have been seen
 FAR = 0.5  # rows this far on the right side of the margin are far
 FLOAT32_STEPS = 20  # pair steps per row that float32 gets
 SAFETY = 0.9  # aim a little below the tolerance
-MOST_IDLE_ROUNDS = 10  # in a row without a step: rounding leaves nothing to gain, and more would be for ever
+MOST_IDLE_ROUNDS = 10  # in a row without a step: rounding leaves nothing to gain, and the loop would not end
 REPAIRS = 3  # corrections from double before the solver goes on in double
 
 
@@ -50,7 +50,7 @@ def solve(X, target, lower, upper, kernel, *, tol=1e-3, cache_mb=1024, max_iter=
     cache_mb : float
         Memory for kernel values and the solver's own copy of the rows.
     max_iter : int
-        Most pair steps; -1 for LIBSVM's limit, max(10⁷, 100·n).
+        Maximum number of pair steps; -1 for LIBSVM's limit, max(10⁷, 100·n).
     seed : int
         Chooses the first sample; the solution is the same up to ``tol``.
     threads : int, optional
@@ -88,7 +88,7 @@ class _Search:
 
     def _use(self, rows):
         self.rows = rows
-        # float32 that makes no headway is left for double
+        # if float32 makes no progress, go on in double
         self.step_limit = min(
             self.max_iter, FLOAT32_STEPS * self.n + 200_000 if rows.dtype == np.float32 else self.max_iter
         )

@@ -44,7 +44,7 @@ class BasisSpace:
     bias : float, value of the constant feature
     most : int, basis vectors; if there are no more rows than that, all rows are the basis at once
     single : whether kernel values may be float32
-    cache_mb : float, memory for them; if it is too little they are computed anew for each plane
+    cache_mb : float, memory for them; if it is too little they are computed again for each plane
     """
 
     def __init__(self, kernel, X, pull, bias, most, *, single, cache_mb, seed, threads=None):

@@ -11,7 +11,7 @@ import numpy as np
 
 from svmreduce.core.jit import njit
 
-LEAST_ROWS = 256  # fewer would go round in circles
+LEAST_ROWS = 256  # with fewer the solver may cycle
 
 
 @njit()

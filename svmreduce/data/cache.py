@@ -2,7 +2,7 @@
 
 An entry is a folder of plain ``.npy`` files named by the hash of the text it came from and of everything
 that decides how it is read. Entries appear whole (written aside, then renamed) and are only ever a
-convenience: a damaged one is dropped and built again, a folder that cannot be written is done without.
+convenience: a damaged one is dropped and built again, and without a writable folder nothing is cached.
 The folder stays below ``SVMREDUCE_CACHE_MB`` (4096): entries unused for longest go first.
 """
 
@@ -52,9 +52,9 @@ def load(key: str, is_whole: Callable[[Arrays], bool]) -> Arrays | None:
         arrays = {path.stem: np.load(path, allow_pickle=False) for path in entry.glob("*.npy")}
         if is_whole(arrays):
             with contextlib.suppress(OSError):
-                os.utime(entry)  # used now, so not among the first to go
+                os.utime(entry)  # used now, so not among the first to be dropped
             return arrays
-    except Exception:  # whatever a damaged file makes of itself, the remedy is the same
+    except Exception:  # a damaged file can raise anything; the remedy is the same
         pass
     shutil.rmtree(entry, ignore_errors=True)
     return None
@@ -73,7 +73,7 @@ def store(key: str, arrays: Arrays) -> None:
         for name, array in arrays.items():
             np.save(unfinished / f"{name}.npy", array, allow_pickle=False)
         os.rename(unfinished, _folder() / key)
-    except OSError:  # no room, no right to write, or another process was first
+    except OSError:  # disk full, not writable, or another process was first
         if unfinished is not None:
             shutil.rmtree(unfinished, ignore_errors=True)
 
@@ -114,7 +114,7 @@ def identity(path: Path) -> list[int] | None:
 
 
 def known_hash(path: Path) -> str | None:
-    """The content hash noted for this very file, if it has not changed since."""
+    """The content hash stored for this file, if it has not changed since."""
     try:
         note = json.loads(_note(path).read_text())
         return note["sha256"] if note["identity"] == identity(path) else None
@@ -123,7 +123,7 @@ def known_hash(path: Path) -> str | None:
 
 
 def remember_hash(path: Path, seen: list[int] | None, sha256: str) -> None:
-    """Note the content hash of a file, unless it changed since its identity was ``seen``."""
+    """Store the content hash of a file, unless it changed since its identity was ``seen``."""
     if seen is None or seen != identity(path):
         return
     with contextlib.suppress(OSError):

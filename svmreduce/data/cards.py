@@ -50,7 +50,7 @@ class Reader(_Strict):
 
 
 class FileCard(_Strict):
-    """One file: its uncompressed name, where the public has it, and its uncompressed checksum."""
+    """One file: its uncompressed name, its public address, and its uncompressed checksum."""
 
     file: str
     url: str | None = None
@@ -82,7 +82,7 @@ class SplitCard(Expected):
     download: Download | None = None
     part_of: str | None = None
     slice: tuple[int, int] | None = None  # rows [first, past the last) of ``part_of``, from 0
-    columns: int | None = None  # when the file itself is narrower than the data set
+    columns: int | None = None  # if the file itself has fewer columns than the data set
     classes: int | None = None
     prepared: dict[str, Expected] = {}  # by variant
     notes: str = ""
@@ -116,7 +116,7 @@ class Card(_Strict):
     title: str
     aliases: list[str] = []
     papers: dict[str, str] = {}  # paper key -> what the paper calls it
-    stands_in: dict[str, str] = {}  # the same for data of a paper that this only stands in for
+    stands_in: dict[str, str] = {}  # the same for data of a paper that this replaces
     task: Literal["classification", "regression"] = "classification"
     format: Literal["libsvm", "table", "idx"] = "libsvm"
     reader: Reader = Reader()
@@ -178,7 +178,7 @@ def _read_folder(files: tuple[tuple[Path, int], ...]) -> dict[str, Card]:
 def read_card_file(path: Path) -> list[Card]:
     """The card of a file, or one card per member when it describes a family."""
     try:
-        # the C loader is eight times faster and not everywhere
+        # the C loader is eight times faster but not always available
         content = yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except yaml.YAMLError as error:
         raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from None

@@ -1,7 +1,7 @@
 """From a name to verified rows: the card's file, read, checked, prepared.
 
-A wrong checksum can be trusted on request, because public copies differ in line ends; a wrong shape or
-wrong label counts never.
+A wrong checksum can be accepted on request, because public copies differ in line ends; a wrong shape or
+wrong label counts never are.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def load(name: str, split: str | None = None, *, trust: bool = False, scaled: bo
         Accept a file whose checksum is not the card's, and remember it as accepted.
     scaled : bool, default=True
         Apply the variant's scaling, learned on its ``train`` split if it has one, else on the rows
-        themselves. Whoever cuts folds says False and scales inside each fold.
+        themselves. To make folds, pass False and scale inside each fold.
     """
     card = load_card(name)
     split, _ = card.split(split)
@@ -95,7 +95,7 @@ def _prepared(card: Card, split: str, trust: bool) -> Dataset:
     elif steps.labels or card.labels:
         y = prepare.map_labels(y, steps.labels or card.labels)
     elif y.dtype.kind not in "fiu":
-        raise InputError(f"{card.name}: labels such as {y[0]!r} are text: give them numbers by 'labels'")
+        raise InputError(f"{card.name}: labels such as {y[0]!r} are text: map them to numbers under 'labels'")
     if steps.drop_columns:
         X = prepare.without_columns(X, steps.drop_columns)
     if steps.divide:
@@ -121,7 +121,7 @@ def _raw(card: Card, split: str, trust: bool) -> tuple[Matrix, np.ndarray, str |
         where = f"{card.name} {split} ({path})"
         columns = part.columns or card.features
         if X.shape[1] != columns and card.preparation.categorical == "codes":
-            raise InputError(f"{where}: {X.shape[1]} columns, but the card says {columns}: it is another file")
+            raise InputError(f"{where}: {X.shape[1]} columns, but the card says {columns}: this is a different file")
         X = widened(X, card.features)
     _check(where, part, y, part.classes or (card.classes if part.file else None))
     return X, y, sha256
@@ -157,7 +157,7 @@ def _read_table(card: Card, split: str, path: Path, file: FileCard, trust: bool)
 
 
 def widened(X: Matrix, columns: int) -> Matrix:
-    """A file in which the last features never occur is narrower than the data set it belongs to."""
+    """A file in which the last features never occur has fewer columns than its data set."""
     missing = columns - X.shape[1]
     if missing <= 0:
         return X
@@ -167,9 +167,9 @@ def widened(X: Matrix, columns: int) -> Matrix:
 
 
 def _check(where: str, expected: Expected, y: np.ndarray, classes: int | None = None) -> None:
-    """Rows and labels must be the card's; there is no way to wave a difference through."""
+    """Rows and labels must be those of the card; a difference is always an error."""
     if expected.rows is not None and len(y) != expected.rows:
-        raise InputError(f"{where}: {len(y)} rows, but the card says {expected.rows}: it is another file")
+        raise InputError(f"{where}: {len(y)} rows, but the card says {expected.rows}: this is a different file")
     if expected.label_counts is not None:
         found = prepare.count_labels(y)
         wrong = sorted(
@@ -180,7 +180,7 @@ def _check(where: str, expected: Expected, y: np.ndarray, classes: int | None = 
         if wrong:
             raise InputError(
                 f"{where}: {found.get(wrong[0], 0)} rows of class {wrong[0]}, "
-                f"but the card says {expected.label_counts.get(wrong[0], 0)}: it is another file"
+                f"but the card says {expected.label_counts.get(wrong[0], 0)}: this is a different file"
             )
     elif classes is not None and len(np.unique(y)) != classes:
-        raise InputError(f"{where}: {len(np.unique(y))} classes, but the card says {classes}: it is another file")
+        raise InputError(f"{where}: {len(np.unique(y))} classes, but the card says {classes}: this is a different file")

@@ -1,4 +1,4 @@
-"""Text cut at line ends, so that several threads can parse it, and places in it told as people count."""
+"""Text cut at line ends, so that several threads can parse it, with errors located by line and column."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def close_gaps(arrays: list[np.ndarray], starts: np.ndarray, stops: list[int]) -
 
 
 def shown(token: bytes) -> str:
-    """A token fit for a message: quoted, strange bytes escaped, long ones cut."""
+    """A token for a message: quoted, unprintable bytes escaped, cut if long."""
     return repr(token if len(token) <= 40 else token[:37] + b"...")[1:]
 
 

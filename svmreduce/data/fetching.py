@@ -1,7 +1,7 @@
-"""Files of the catalogue: where they are, how they get here, whether they are the right ones.
+"""Files of the catalogue: where they are, how they are downloaded and verified.
 
 A file is looked for in the mirror (the folder ``SVMREDUCE_MIRROR``), then among earlier downloads, then
-at its public address; plain, .xz, .gz and .bz2 are all fine.
+at its public address; plain, .xz, .gz and .bz2 files are all accepted.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ SUFFIXES = ("", ".xz", ".gz", ".bz2")
 
 
 def fetch(card: Card, split: str | None = None, *, trust: bool = False) -> Path:
-    """The path of the file that holds a split, downloaded if need be, its checksum verified."""
+    """The path of the file that holds a split, downloaded if necessary, its checksum verified."""
     _, part = card.split(split)
     return obtain(card, card.splits[part.part_of] if part.part_of else part, trust)[0]
 
 
 def mirror() -> Path | None:
-    """The folder ``SVMREDUCE_MIRROR`` names, if it names one."""
+    """The folder that ``SVMREDUCE_MIRROR`` names, if it is set."""
     given = os.environ.get("SVMREDUCE_MIRROR")
     if given and not Path(given).is_dir():
-        raise InputError(f"SVMREDUCE_MIRROR names no folder: {given}")
+        raise InputError(f"SVMREDUCE_MIRROR is {given}, which is not a folder: correct or unset it")
     return Path(given) if given else None
 
 
@@ -82,14 +82,14 @@ def _download(card: Card, file: FileCard) -> Path:
     try:
         found = pooch.retrieve(
             file.url,
-            known_hash=None,  # checked by us, uncompressed
+            known_hash=None,  # we check it, uncompressed
             fname=file.file + suffix,
             path=downloads(),
             progressbar=sys.stderr.isatty(),
         )
     except (OSError, ValueError) as error:
         said = " ".join(str(error).split())
-        reason = said if len(said) < 120 else type(error).__name__  # connection errors ramble
+        reason = said if len(said) < 120 else type(error).__name__  # connection errors are long
         raise _missing(card, file, f"the download of {file.url} failed ({reason})") from None
     return Path(found)
 

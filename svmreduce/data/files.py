@@ -1,7 +1,7 @@
-"""Bytes in and out of files, plain or compressed, with every mishap told in one line.
+"""Bytes in and out of files, plain or compressed, with every failure reported in one line.
 
-Compression is recognised by a file's first bytes, so a renamed archive still opens; a file that is *named*
-an archive and is none is an error, not text.
+Compression is recognised by a file's first bytes, so a renamed archive still opens. A file whose *name* says
+archive but whose content does not is an error, not text.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def open_maybe_compressed(path: str | os.PathLike) -> Iterator[BinaryIO]:
         if path.is_dir():
             raise InputError(f"{path}: is a folder; name a file in it")
         if path.exists() and not path.is_file():
-            raise InputError(f"{path}: is no regular file; save its content to one first")
+            raise InputError(f"{path}: is not a regular file; save its content to one first")
         with open(path, "rb") as plain:
             start = plain.read(6)
         kind = next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), path.suffix)
@@ -89,7 +89,7 @@ def write_whole(path: str | os.PathLike) -> Iterator[BinaryIO]:
 
 
 def is_special(path: str | os.PathLike) -> bool:
-    """Whether something is there that no new file may take the place of: a pipe, a device, a folder."""
+    """Whether the path is something that a new file must not replace: a pipe, a device, a folder."""
     return Path(path).exists() and not Path(path).is_file()
 
 

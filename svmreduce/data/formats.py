@@ -1,4 +1,4 @@
-"""The file formats that real data comes in, behind one door.
+"""The file formats of real data, behind one function.
 
 * :func:`read_libsvm`, :func:`write_libsvm` – LIBSVM/svmlight text, sparse.
 * :func:`read_table`, :func:`read_tables` – comma, semicolon or blank separated tables.
@@ -88,7 +88,7 @@ def read_idx(path: str | os.PathLike) -> np.ndarray:
 
 def _idx_from(data: bytes, path: str | os.PathLike) -> np.ndarray:
     if len(data) < 4 or data[:2] != b"\0\0" or data[2] not in _IDX_TYPES:
-        raise InputError(f"{path}: begins with {data[:4]!r}, which is no IDX magic number; give an IDX file")
+        raise InputError(f"{path}: begins with {data[:4]!r}, which is not an IDX magic number; give an IDX file")
     values_at = 4 + 4 * data[3]
     shape = tuple(np.frombuffer(data[4:values_at], ">u4", (min(len(data), values_at) - 4) // 4).tolist())
     dtype = np.dtype(_IDX_TYPES[data[2]])
@@ -110,7 +110,7 @@ def load_dataset(
 ) -> Dataset:
     """Load a file of any supported format, recognised by its content.
 
-    IDX is known by its magic number (the labels are then expected beside the images, under MNIST's names),
+    IDX is known by its magic number (the labels are then expected next to the images, under MNIST's names),
     LIBSVM text by its ``index:value`` pairs; anything else is read as a table.
 
     Parameters
@@ -138,9 +138,9 @@ def load_dataset(
     kind = _sniff(source.path)
     if label is not None and kind != "table":
         where = (
-            "first in every line of a LIBSVM file" if kind == "libsvm" else "in a file of their own beside IDX images"
+            "first in every line of a LIBSVM file" if kind == "libsvm" else "in a separate file next to the IDX images"
         )
-        raise InputError(f"{path}: the labels stand {where}; a label column can be chosen in tables only")
+        raise InputError(f"{path}: the labels are {where}; a label column can be chosen in tables only")
     X: Matrix
     if kind == "libsvm":
         X, y = _libsvm_from(source, n_features)
@@ -162,7 +162,7 @@ def load_dataset(
 
 
 def _sniff(path: Path) -> str:
-    """Which reader a file is for, by its first line that tells."""
+    """The reader for a file, chosen by the first line that decides."""
     with open_maybe_compressed(path) as stream:
         line = stream.readline(1 << 16)
         if line[:2] == b"\0\0" and line[2:3] and line[2] in _IDX_TYPES:
@@ -185,7 +185,7 @@ def _idx_labels_path(images: Path) -> Path:
 
 
 def _best_layout(X: Matrix) -> Matrix:
-    """Dense or CSR, whichever the loops read faster, as far as memory goes."""
+    """Dense or CSR, whichever the loops read faster, if memory allows."""
     cells = X.shape[0] * X.shape[1]
     stored = X.nnz if sparse.issparse(X) else np.count_nonzero(X)
     fits = 8 * cells <= psutil.virtual_memory().available // 2

@@ -73,7 +73,7 @@ def parse_libsvm(data: bytes, name: str, *, max_index: int = MAX_INDEX) -> dict[
 
 
 def warm_up() -> None:
-    """Compile the parser on one line, off anybody's clock."""
+    """Compile the parser on one line, outside of any timing."""
     parse_libsvm(b"1 1:1\n", "warm-up")
 
 
@@ -93,7 +93,7 @@ def to_csr(arrays: dict[str, np.ndarray], n_features: int | None) -> tuple[spars
     if n_features is None:
         n_features = width(arrays)
     X = sparse.csr_matrix((values, indices, row_starts), shape=(len(row_starts) - 1, n_features))
-    X.has_sorted_indices = X.has_canonical_format = True  # the parser has seen to it
+    X.has_sorted_indices = X.has_canonical_format = True  # the parser guarantees it
     return X, arrays["labels"]
 
 

@@ -1,7 +1,7 @@
 """What happens to rows between the file and the learner: scaling, and the papers' preparations.
 
 Scalers learn from training rows only: ``fit`` on those, then ``transform`` anything. They are thin
-covers over scikit-learn's, adding one thing: a scaler that shifts columns turns a sparse matrix dense
+wrappers of scikit-learn's, adding one thing: a scaler that shifts columns turns a sparse matrix dense
 only when that fits into memory, and otherwise names the scaler that keeps it sparse.
 """
 
@@ -166,7 +166,7 @@ def first_of_equal_rows(X: Matrix) -> np.ndarray:
     """The indices of the first occurrence of each distinct row of ``X``, in order; labels do not count."""
     if sparse.issparse(X):
         X = X.copy()
-        X.eliminate_zeros()  # a stored zero is no difference
+        X.eliminate_zeros()  # a stored zero equals one that is not stored
         keys = [X.indices[a:b].tobytes() + X.data[a:b].tobytes() for a, b in pairwise(X.indptr)]
         seen: dict[bytes, int] = {}
         for row, key in enumerate(keys):

@@ -68,7 +68,7 @@ def given_test(train: Dataset, test: Dataset) -> Split:
 
 
 def scale_split(split: Split, scaler: str) -> Split:
-    """The split with both parts scaled by what the training rows alone taught."""
+    """The split with both parts scaled by what was learned from the training rows alone."""
     fitted = make_scaler(scaler).fit(split.train.X)
     return replace(
         split,

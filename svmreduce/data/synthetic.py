@@ -1,4 +1,4 @@
-"""Made-up problems whose truth is known, at any size.
+"""Synthetic problems with a known truth, at any size.
 
 Every generator is one vectorised function of ``(rows, rng)`` and its own keyword parameters, which are
 its schema: a parameter it does not have is an error that names the nearest one. The same seed gives the
@@ -31,7 +31,7 @@ def make(name: str, rows: int, seed=0, **params) -> Dataset:
     name : str
         A key of ``GENERATORS``.
     rows : int
-        How many.
+        Number of rows.
     seed : int or sequence of int, default=0
         Anything ``numpy.random.default_rng`` takes; ``[seed, 1]`` is a second, independent sample.
     **params
@@ -43,7 +43,7 @@ def make(name: str, rows: int, seed=0, **params) -> Dataset:
 
 
 def check_request(name: str, rows: int, params: dict) -> None:
-    """Refuse what cannot be made, before anything is."""
+    """Reject what cannot be generated, before anything is."""
     if rows < 1:
         raise InputError(f"{rows} rows of {name}: need at least 1")
     known = parameters(name)
@@ -165,7 +165,7 @@ def synthetic_ns(rows: int, rng: np.random.Generator, *, separation: float = 2.5
 
 
 def copula(rows: int, rng: np.random.Generator, *, rho: float = 0.8) -> Rows:
-    """A normal cloud (−1: mean (1, 2), variances 2 and ½) beside a Gaussian copula (+1) with correlation ``rho``.
+    """A normal cloud (−1: mean (1, 2), variances 2 and ½) next to a Gaussian copula (+1) with correlation ``rho``.
 
     The example of Figure 3 of the LP-SVR paper. It calls the problem separable, but a copula fills the unit square,
     where some of the normal rows lie.

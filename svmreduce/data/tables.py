@@ -32,7 +32,7 @@ class TableFormat:
     label : int or str
         The label's column, by position from 0 (negative: from the end) or by its name in the header.
     separator : str, optional
-        One character, or ``" "`` for any run of blanks. Found out from the first line if not given.
+        One character, or ``" "`` for any run of blanks. Taken from the first line if not given.
     header : bool, optional
         Whether the first line names the columns. If not given: it does when it has no number and the
         second line has one.
@@ -61,7 +61,7 @@ class TableFormat:
 def read_table(path: str | os.PathLike, *, cache: bool = True, **options) -> tuple[np.ndarray, np.ndarray]:
     """Read a table, plain or compressed, as a dense matrix and its labels.
 
-    Blank lines and lines that begin with ``#`` do not count; fields may stand in double quotes.
+    Blank lines and lines that begin with ``#`` do not count; fields may be in double quotes.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def read_tables(
 
 
 def read_sources(sources: list[Source], form: TableFormat) -> list[tuple[np.ndarray, np.ndarray]]:
-    """:func:`read_tables` for files that may have been opened before."""
+    """:func:`read_tables` for files that may already be open."""
     names = [(f"X{k}", f"y{k}") for k in range(len(sources))]
 
     def is_whole(arrays):
@@ -137,7 +137,7 @@ class _Table:
         dropped = {self._position(column) for column in form.drop} - {self.label}
         self.kept = [k for k in range(self.n_columns) if k != self.label and k not in dropped]
         is_word = np.array([not _is_number(field) for field in (second if has_header else first)])
-        is_word = np.resize(is_word, self.n_columns)  # a row that is too short is told below
+        is_word = np.resize(is_word, self.n_columns)  # a row that is too short is reported below
         self.categorical = [k for k in self.kept if is_word[k]]
         self.named_labels = is_word[self.label]
         is_word[list(dropped)] = True
@@ -239,7 +239,7 @@ def _check_alike(tables: list[_Table]) -> None:
         if (other.kept, other.categorical) != (first.kept, first.categorical):
             raise InputError(
                 f"{other.text.name}: {other.n_columns} columns, words in {other.categorical}, but "
-                f"{first.text.name} has {first.n_columns}, words in {first.categorical}; read them apart"
+                f"{first.text.name} has {first.n_columns}, words in {first.categorical}; read them separately"
             )
 
 

@@ -1,6 +1,6 @@
 """Experiment files: what a YAML file in ``configs/`` may say.
 
-Everything that can be wrong is found here or in ``planning``, before anything runs, and told with the file, the
+Everything that can be wrong is found here or in ``planning``, before anything runs, and reported with the file, the
 key and the nearest valid name. A method's constructor is the schema of its parameters.
 """
 
@@ -60,7 +60,7 @@ class SplitConfig(_ConfigPart):
 
 
 class DatasetConfig(_ConfigPart):
-    """One data set: a name of the catalogue, a generator, or a file of one's own."""
+    """One data set: a name of the catalogue, a generator, or the user's own file."""
 
     name: str | None = None  # NAME[:VARIANT] of the catalogue
     generator: str | None = None
@@ -116,7 +116,7 @@ class SolverConfig(MethodPart):
 
 
 class LimitsConfig(_ConfigPart):
-    """What one reduction or one fit may take; beyond it the worker is ended and the row says so."""
+    """What one reduction or one fit may take; beyond it the worker is stopped and the record says so."""
 
     seconds: float = Field(600, gt=0)
     memory_mb: float | None = Field(None, gt=0)
@@ -138,7 +138,7 @@ class Config(_ConfigPart):
     reducers: list[ReducerConfig] = []  # before each solver that names none of its own; "none" for no reduction
     grid: Grid = {}
     baseline: str | None = None
-    control: bool = True  # beside each reduction, a random sample of equal size
+    control: bool = True  # with each reduction, a random sample of equal size
     fits: bool = True  # false makes the reductions only
     seeds: list[Annotated[int, Field(ge=0, lt=2**32)]] = Field([0], min_length=1)
     repeats: int = Field(1, ge=1)
@@ -156,9 +156,9 @@ def configs_folder() -> Path:
 
 
 def load(path: str | os.PathLike, *, scale: str | None = None, settings: dict[str, Any] | None = None) -> Config:
-    """The experiment of a file at one scale, with ``settings`` (dotted keys) laid over it.
+    """The experiment of a file at one scale, with ``settings`` (dotted keys) in place of its values.
 
-    A path that is not there is looked for among the experiments that come with the package.
+    A path that does not exist is looked for among the experiments of the package.
     """
     path = _find(Path(path))
     content = _read(path, ())
@@ -190,7 +190,7 @@ class _OneValuePerKey(yaml.SafeLoader):
         for key, _ in node.value:
             if key.value in seen:
                 line = key.start_mark.line + 1
-                raise yaml.YAMLError(f"line {line}: the key {key.value!r} stands twice in one mapping")
+                raise yaml.YAMLError(f"line {line}: the key {key.value!r} appears twice in one mapping")
             seen.add(key.value)
         return super().construct_mapping(node, deep)
 
@@ -199,13 +199,13 @@ def _find(path: Path) -> Path:
     for place in (path, configs_folder() / path, configs_folder() / f"{path}.yaml"):
         if place.is_file():
             return place
-    raise InputError(f"{path}: no such experiment file; those that come with it are in {configs_folder()}")
+    raise InputError(f"{path}: no such experiment file; those of the package are in {configs_folder()}")
 
 
 def _read(path: Path, seen: tuple[Path, ...]) -> dict:
     """A file's content over that of the file it extends."""
     if path.resolve() in seen:
-        raise InputError(f"{path}: extends: goes round in a circle")
+        raise InputError(f"{path}: extends: the files extend each other in a circle")
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), _OneValuePerKey)
     except yaml.YAMLError as error:
@@ -224,7 +224,7 @@ def _read(path: Path, seen: tuple[Path, ...]) -> dict:
 
 
 def _merged(base: dict, over: dict) -> dict:
-    """Mappings are merged, everything else is replaced; a grid or parameters are whole things."""
+    """Mappings are merged, everything else is replaced; a grid and parameters are replaced as a whole."""
     result = dict(base)
     for key, value in over.items():
         mixes = key not in ("grid", "params") and isinstance(value, dict) and isinstance(base.get(key), dict)
@@ -248,7 +248,7 @@ def _set(content: dict, dotted: str, value: Any) -> None:
     for parent in parents:
         below = content.get(parent) or {}
         if not isinstance(below, dict):
-            raise InputError(f"--set {dotted}: {parent} is no mapping; set it as a whole: {parent}=[…]")
+            raise InputError(f"--set {dotted}: {parent} is not a mapping; set it as a whole: {parent}=[…]")
         content[parent] = content = dict(below)
     content[last] = value
 
@@ -266,7 +266,7 @@ def _explained(path: Path, error: ValidationError) -> InputError:
 
 
 def _keys(parents: tuple) -> list[str]:
-    """The keys that are known below this place."""
+    """The keys that are allowed at this place."""
     owners = {"datasets": DatasetConfig, "split": SplitConfig, "limits": LimitsConfig}
     owner = owners.get(parents[0], Config) if parents else Config
     return [field.alias or name for name, field in owner.model_fields.items()]

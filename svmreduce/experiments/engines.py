@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from svmreduce.errors import InputError
 from svmreduce.experiments.worker_process import WorkerProcess
 
-WORKER_PATIENCE = 30  # seconds that a cluster has to show its first worker
+WORKER_PATIENCE = 30  # seconds to wait for the first worker of a cluster
 
 
 class LocalEngine:
-    """So many worker processes on this machine."""
+    """A number of worker processes on this machine."""
 
     name = "local"
 
@@ -84,7 +84,7 @@ class DaskEngine:
             return max(1, len(self._client.scheduler_info(n_workers=-1)["workers"]))
         except (KeyError, OSError, TimeoutError) as error:
             raise InputError(
-                f"the dask scheduler was lost ({type(error).__name__}): start it again; the same command goes on"
+                f"the dask scheduler was lost ({type(error).__name__}): start it again; the same command resumes"
             ) from None
 
     def submit(self, message: dict, seconds: float, memory_mb: float | None) -> Future:

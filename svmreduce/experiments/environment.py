@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "libsvm-official", "liblinear-official")
-_RESULTS_COME_FROM = ("core", "data", "model", "reducers", "solvers")  # and the modules beside them
+_RESULTS_COME_FROM = ("core", "data", "model", "reducers", "solvers")  # and the modules next to them
 
 
 def describe() -> dict:
@@ -37,7 +37,7 @@ def versions() -> dict[str, str]:
 
 @cache
 def code_version() -> str:
-    """A hash of all code that a result can depend on; commands and reports are not among it."""
+    """A hash of all code that a result can depend on; commands and reports do not count."""
     package = Path(__file__).resolve().parents[1]
     files = [*package.glob("*.py"), *(file for part in _RESULTS_COME_FROM for file in (package / part).rglob("*.py"))]
     files += [package / "experiments" / name for name in ("load_split.py", "worker.py")]

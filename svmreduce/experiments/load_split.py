@@ -1,4 +1,4 @@
-"""The first half of the sentence: load → split → scale, the same on every worker."""
+"""Load → split → scale: the first half of every task, the same on every worker."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TEST_SHARE = 0.2  # where the data has no test set of its own and the config ask
 
 
 def training_and_test(dataset: dict, split: dict, scaling: str | None, fold: int, seed: int) -> Split:
-    """The rows of one fold, scaled by what its training rows alone taught."""
+    """The rows of one fold, scaled by what was learned from its training rows alone."""
     words = (json.dumps(part, sort_keys=True) for part in (dataset, split))
     return _cached(*words, scaling, fold, seed)
 
@@ -72,7 +72,7 @@ def _same_width(train: Dataset, test: Dataset) -> tuple[Dataset, Dataset]:
 
 
 def _some(data: Dataset, rows: int | None, seed: int) -> Dataset:
-    """A random part of so many rows, in file order."""
+    """A random part of this many rows, in file order."""
     if rows is None or rows >= data.n_rows:
         return data
     chosen = np.random.default_rng(seed).choice(data.n_rows, rows, replace=False)

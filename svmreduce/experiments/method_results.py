@@ -29,7 +29,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class SharedReduction:
-    """One reduction, however many fits use it and however often it was repeated; seconds None: not on record."""
+    """One reduction, however many fits use it and however often it was repeated; seconds are None if not recorded."""
 
     identity: Hashable
     seconds: float | None
@@ -78,7 +78,7 @@ class MethodResults:
 
 @dataclass(frozen=True)
 class MethodComparison:
-    """A method on a data set, and what it is set against; ``splits`` are all folds and seeds of the data set."""
+    """A method on a data set, and what it is compared with; ``splits`` are all folds and seeds of the data set."""
 
     own: MethodResults
     baseline: MethodResults | None  # of the paper or the config
@@ -88,7 +88,7 @@ class MethodComparison:
 
 
 def find_rivals(own: MethodResults, methods: dict[str, MethodResults], baseline: str | None) -> MethodComparison:
-    """Find what ``own`` is set against among the methods of its data set."""
+    """Find what ``own`` is compared with among the methods of its data set."""
     engine = [method for method in methods.values() if own.reducer is not None and method.shares_engine(own)]
     samples = [method for method in engine if method.reducer == RANDOM and own.reducer != RANDOM]
     return MethodComparison(

@@ -1,8 +1,8 @@
 """The papers' figures from records: speed-ups, accuracy and what it cost, one row per data set and method.
 
-ETS, OTS, ECS, CTS and RMSE set a method against a baseline, cell by cell. Besides the papers' baseline there is the
-same engine without the reduction (what the reduction itself brings) and the same engine on a random sample (what
-any fewer rows bring). A cell that failed or is missing leaves the figures but not the counts: every row says how
+ETS, OTS, ECS, CTS and RMSE compare a method with a baseline, cell by cell. Besides the papers' baseline there is the
+same engine without the reduction (what the reduction itself gains) and the same engine on a random sample (what any
+smaller training set gains). A cell that failed or is missing leaves the figures but not the counts: every row says how
 many cells there are, how many of them failed and how, and over how many each figure is.
 """
 
@@ -52,7 +52,7 @@ def expected_speedup(own: MethodResults, other: MethodResults | None, fact: str)
 def overall_speedup(own: MethodResults, other: MethodResults | None) -> MetricValue:
     """OTS: the time of the whole grid search, each reduction counted once, over the cells that both have.
 
-    Only the reductions that these cells use count. A reduction without a time on record leaves no figure: leaving
+    Only the reductions that these cells use count. A reduction without a recorded time leaves no figure: leaving
     it out would flatter the method.
     """
     pairs = [pair for pair in _pairs(own, other) if None not in (pair[0].solve, pair[1].solve)]
@@ -190,7 +190,7 @@ def summarise(datasets: dict[str, dict[str, MethodResults]], baseline: str | Non
     -------
     list of dict
         Data sets in the order of the records; in each the baseline first, then by label. Every metric of
-        ``METRICS`` under its key (None: not defined here), and beside them:
+        ``METRICS`` under its key (None: not defined here), and in addition:
 
         - ``cells``: grid points × folds × seeds that any method with the same grid has seen; ``done``: those with
           a result here; ``failed``: the others by status, ``missing`` being those without a record.
@@ -200,7 +200,7 @@ def summarise(datasets: dict[str, dict[str, MethodResults]], baseline: str | Non
           failed in cells of ``done``, by status.
         - ``counted``: over how many cells, pairs, folds (CTS, best scores) or reductions each metric is.
         - ``baseline``: its label, though this data set may lack it; ``same_engine``, ``random_sample``: labels of
-          what else it was set against, None where absent.
+          what else it was compared with, None where absent.
     """
     known = {label for methods in datasets.values() for label in methods}
     if baseline is not None and baseline not in known:

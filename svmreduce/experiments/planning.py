@@ -1,7 +1,7 @@
 """From an experiment to the flat list of what has to run: pure, and without running anything.
 
 Two levels: reductions, and the fits that share them. A reduction depends on the rows and the kernel, not on C,
-so all C of a grid share one. Nothing here loads data; files of one's own are only hashed.
+so all C of a grid share one. Nothing here loads data; the user's files are only hashed.
 """
 
 from __future__ import annotations
@@ -77,11 +77,11 @@ class PlannedMethod:
 
 
 def expand(config: Config) -> list[Task]:
-    """Every task in the order in which it should run: the methods of one block stand together, shuffled.
+    """Every task in the order in which it should run: the methods of one block follow each other, shuffled.
 
     Two methods that compute the same have tasks of the same id, which run once.
 
-    A block is one data set, fold, seed, repeat and grid point; machine noise then hits its methods alike.
+    A block is one data set, fold, seed, repeat and grid point; machine noise then affects its methods equally.
     """
     methods = methods_of(config)
     _tell_apart("data sets", [dataset.title for dataset in config.datasets])
@@ -125,7 +125,7 @@ def methods_of(config: Config) -> list[PlannedMethod]:
         if not any(key in parameters_of(SOLVERS.get(method.solver)) for method in methods):
             known = {name for method in methods for name in parameters_of(SOLVERS.get(method.solver))}
             raise nearest_name_error("parameter in grid", key, known)
-    for method in methods:  # so that a wrong value is told now
+    for method in methods:  # so that a wrong value is reported now
         for point in points_of(config):
             _build(method, point, config.threads)
     if not (config.fits or any(method.reducer for method in methods)):
@@ -138,7 +138,7 @@ def methods_of(config: Config) -> list[PlannedMethod]:
 def _tell_apart(what: str, labels: list[str]) -> None:
     for label in labels:
         if labels.count(label) > 1:
-            raise InputError(f"two {what} are called {label!r}: tell them apart by 'as'")
+            raise InputError(f"two {what} are called {label!r}: give one another name with 'as'")
 
 
 def points_of(config: Config) -> list[dict]:
@@ -243,7 +243,7 @@ def _own_code(*names: str | None) -> str:
 
 
 def _check_dataset(dataset, methods: list[PlannedMethod]) -> None:
-    """Unknown names, and a task that a method cannot do, are told before anything runs."""
+    """Unknown names, and a task that a method cannot do, are reported before anything runs."""
     if dataset.generator:
         synthetic.check_request(dataset.generator, dataset.rows, dataset.params)
         task = "regression" if dataset.generator in synthetic.REGRESSION else "classification"
@@ -253,11 +253,11 @@ def _check_dataset(dataset, methods: list[PlannedMethod]) -> None:
         return  # a file says what it is when it is read
     for method in methods:
         if task not in SOLVERS.get(method.solver).tasks:
-            raise InputError(f"{method.solver} cannot do {task}, which {dataset.title} is for")
+            raise InputError(f"{dataset.title} is for {task}, which {method.solver} cannot do")
 
 
 def _contents(dataset) -> dict:
-    """A file or a card that changes is other data under the same name."""
+    """A file or a card that changed is other data under the same name."""
     if dataset.name:
         card = catalog.load_card(dataset.name).model_dump_json()
         return {"card": hashlib.sha256(card.encode()).hexdigest()[:16]}

@@ -1,4 +1,4 @@
-"""A run as its records tell it, grouped once for everything that reports ask."""
+"""A run, read from its records and grouped once for all reports."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Run:
     """What a run has recorded: the latest record of each id, and what belongs to them."""
 
     records: list[Record]
-    unreadable: int  # lines that are no record, most often one cut off by a kill
+    unreadable: int  # lines that are not records, most often one cut off by a kill
     path: Path  # the file they were read from
     other: int = 0  # records of settings that the plan does not have
     missing: int = 0  # planned and not there yet
@@ -37,14 +37,14 @@ class Run:
             config = yaml.safe_load(path.read_bytes())
         except (yaml.YAMLError, UnicodeDecodeError) as error:
             why = " ".join(str(error).split())
-            raise InputError(f"{path}: is no readable YAML ({why}); restore or remove it") from None
+            raise InputError(f"{path}: is not readable YAML ({why}); restore or remove it") from None
         if not isinstance(config, dict):
-            raise InputError(f"{path}: is no config; restore or remove it")
+            raise InputError(f"{path}: is not a config; restore or remove it")
         return config
 
     @cached_property
     def config_text(self) -> str:
-        """The same as text, the command that made the run as a remark on its first line; empty if it is not there."""
+        """The same as text, the command that made the run as a comment on its first line; empty if it is not there."""
         path = self.path.with_name(CONFIG)
         return path.read_text(encoding="utf-8") if self.config else ""
 

@@ -1,7 +1,7 @@
-"""One record: what became of one reduction or one fit. The schema of ``records.jsonl`` is the fields of `Record`.
+"""One record: the outcome of one reduction or one fit. The schema of ``records.jsonl`` is the fields of `Record`.
 
 A record answers questions about itself (did it finish, whose control is it, which cell of the experiment does it
-fill), so that no reader repeats them. Sections that have nothing to say are empty, never None.
+fill), so that no reader repeats them. Sections without facts are empty, never None.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def controlled_label(label: str) -> str | None:
 class Record:
     """The facts of one reduction or one fit, in the order in which they are written.
 
-    Fields without a default are in every record that was ever written; `from_json` refuses a line that lacks one.
+    Fields without a default are in every record that was ever written; `from_json` rejects a line that lacks one.
     """
 
     kind: str  # "reduction" or "fit"
@@ -130,12 +130,12 @@ class Record:
 
     @classmethod
     def from_json(cls, content) -> Record:
-        """The record that a parsed line holds; keys that it does not know are passed over.
+        """The record that a parsed line holds; unknown keys are ignored.
 
         Raises
         ------
         ValueError
-            if this is no record: a key is missing, or a value cannot be what it should be
+            if this is not a record: a key is missing, or a value cannot be what it should be
         """
         if not isinstance(content, dict) or not content.keys() >= _NEEDED:
             raise ValueError("keys of a record are missing")

@@ -29,7 +29,7 @@ _NAMES += ("reduction", "size_of")  # what a record takes over from its task
 
 @dataclass
 class Agenda:
-    """What a run has to do: the tasks, and the records that stand for some of them already."""
+    """What a run has to do: the tasks, and the records that already answer some of them."""
 
     config: Config
     tasks: list[Task]
@@ -57,11 +57,11 @@ def make_agenda(
     engine: str = "local",
     rerun: str = "",
 ) -> Agenda:
-    """The tasks, less what earlier records answer.
+    """The tasks, without those that earlier records answer.
 
     Parameters
     ----------
-    rerun : "" keeps failed rows as they are, "failed" makes them again, "all" makes everything again
+    rerun : "" keeps failed records as they are, "failed" runs their tasks again, "all" runs everything again
     """
     agenda = Agenda(config, tasks)
     if rerun == "all" or earlier is None:
@@ -132,7 +132,7 @@ def execute(agenda: Agenda, store: Store, engine, tell: Callable[[Record], None]
 def _answer(future) -> dict:
     try:
         return future.result()
-    except Exception as error:  # of the engine, not of the task: a cluster worker that died again and again
+    except Exception as error:  # of the engine, not of the task: a cluster worker that died repeatedly
         return {"status": "crash", "reason": f"{type(error).__name__}: {' '.join(str(error).split())}"}
 
 

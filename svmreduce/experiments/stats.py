@@ -16,7 +16,7 @@ from scipy import stats
 from svmreduce.errors import InputError
 
 EXACT_UP_TO = 500
-"""Differences up to which the signed-rank distribution is counted out; beyond, the normal curve is as good as exact."""
+"""Differences up to which the signed-rank distribution is counted exactly; beyond, the normal curve is as good."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def friedman(scores, higher_is_better: bool = True) -> Friedman:
     if left > 1e-9 * n * k:
         statistic = (n - 1) * chi_square / left
         p_value = float(stats.f.sf(statistic, k - 1, (k - 1) * (n - 1)))
-    else:  # the same order on every data set: F has no finite value, but the chance of it is plain
+    else:  # the same order on every data set: F is not finite, but its probability is known
         statistic, p_value = math.inf, math.exp((1 - n) * math.lgamma(k + 1))
     return Friedman(ranks, chi_square, statistic, p_value, n)
 
@@ -137,7 +137,7 @@ def nemenyi_critical_difference(methods: int, datasets: int, alpha: float = 0.05
 def ratio_interval(
     numerator, denominator, of: str = "sums", level: float = 0.95, resamples: int = 9999, seed: int = 0
 ) -> RatioInterval:
-    """A ratio with its bootstrap interval: pairs are drawn with replacement and the ratio taken anew.
+    """A ratio with its bootstrap interval: pairs are drawn with replacement and the ratio is computed again.
 
     The interval is the bias-corrected and accelerated one (BCa), which suits the skew of ratios. Where resampling
     changes nothing (one pair, or all ratios alike) it is the ratio itself.

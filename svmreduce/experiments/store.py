@@ -2,9 +2,9 @@
 
 A run folder holds ``records.jsonl``, ``plan.json``, ``config.yaml`` and ``lock``. The plan says which records belong
 to the experiment as it is now, and under which names; records of other settings stay in the file and are counted,
-never mixed in. One writer at a time appends to the records and has each line on the disk before it goes on, so a kill
-at any moment costs the fits in flight and nothing else. Readers take no lock and write nothing; a line that was cut
-off is counted and passed over.
+never mixed in. One writer at a time appends to the records and flushes each line to disk before it goes on, so a kill
+at any moment costs only the fits in progress. Readers take no lock and write nothing; a line that was cut off is
+counted and skipped.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PLAN = "plan.json"
 
 
 class NothingRecorded(InputError):
-    """There is no run at this place, or not one record in it."""
+    """There is no run at this place, or it has no record."""
 
 
 class StoreError(OSError):
@@ -53,7 +53,7 @@ def read(path: str | os.PathLike, *, planned_only: bool = True) -> Run:
         if record is None:
             unreadable += 1
         else:
-            latest.pop(record.id, None)  # the newest stands last
+            latest.pop(record.id, None)  # the newest comes last
             latest[record.id] = record
     if not latest:
         what = f"no record among its {unreadable} lines" if unreadable else "is empty"
@@ -76,21 +76,21 @@ def _plan_beside(file: Path) -> dict | None:
         raise InputError(f"{file.with_name(PLAN)}: is damaged; run the experiment again, which writes it") from None
 
 
-_DECODER = json.JSONDecoder(parse_constant=lambda name: None)  # NaN of another program's hand
+_DECODER = json.JSONDecoder(parse_constant=lambda name: None)  # NaN written by another program
 
 
 def _parsed(line: bytes) -> Record | None:
     """The record on this line, or None if it holds none."""
     try:
         return Record.from_json(_DECODER.decode(line.decode().strip()))
-    except (ValueError, RecursionError):  # also what is no UTF-8
+    except (ValueError, RecursionError):  # also invalid UTF-8
         return None
 
 
 class Store:
     """The one writer of a run folder.
 
-    Opening takes the folder's lock; a second opener, here or in another process, is told who holds it. The
+    Opening takes the folder's lock; for a second opener, here or in another process, the error names the holder. The
     lock is the kernel's: it ends with the process, however that ends, and a file left behind blocks nobody.
 
     Examples
@@ -132,9 +132,11 @@ class Store:
             _write_all(self._file, line)
             os.fsync(self._file)
         except OSError as error:
-            with contextlib.suppress(OSError):  # if this fails as well, half a line stays, and the next one starts anew
+            with contextlib.suppress(
+                OSError
+            ):  # if this fails as well, half a line stays, and the next one starts a new line
                 os.ftruncate(self._file, end)
-            text = f"{error.strerror}; all earlier records are safe: mend this and start the same run again"
+            text = f"{error.strerror}; all earlier records are safe: fix this and start the same run again"
             raise StoreError(error.errno, text, str(self.path)) from error
 
     def close(self) -> None:
@@ -151,7 +153,7 @@ class Store:
 
 
 def _write_all(file: int, data: bytes) -> None:
-    """A disk that fills up takes a part first, and refuses only the rest."""
+    """Write all bytes: a disk that fills up accepts a part first and fails only on the rest."""
     while data:
         data = data[os.write(file, data) :]
 
@@ -171,7 +173,7 @@ def _locked(folder: Path) -> int:
         holder = _holder(lock)
         os.close(lock)
         raise InputError(
-            f"{folder}: {holder} writes to this run; wait until it has ended, or stop it, then start again"
+            f"{folder}: {holder} is writing to this run; wait until it ends, or stop it, then start again"
         ) from None
     except OSError as error:
         os.close(lock)

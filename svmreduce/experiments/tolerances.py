@@ -1,4 +1,4 @@
-"""What a regression gate looks at, which way is worse, and how much worse is still allowed.
+"""What the regression gate judges, which direction is worse, and how much worse is still allowed.
 
 Counters, sizes and scores are free of timing noise: the same code on the same data gives the same numbers, so
 their limits are tight. Time is judged only as a ratio to the baseline method of the same run, loosely, and

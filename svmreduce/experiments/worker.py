@@ -168,7 +168,7 @@ def unpack(text: str, train: Dataset) -> Reduction:
 
 
 def _peak_memory(reset: bool = False) -> float:
-    """Peak resident size in MB; Linux can begin it anew."""
+    """Peak resident size in MB; Linux can reset it."""
     try:
         if reset:
             with open("/proc/self/clear_refs", "w") as file:
@@ -191,7 +191,7 @@ def main() -> None:
 
     for line in sys.stdin:
         message = json.loads(line)
-        os.chdir(home)  # in case a method went elsewhere
+        os.chdir(home)  # in case a method changed it
         try:
             facts = run_task(**message, on_start=lambda: answer({"event": "started"}))
             json.dumps(facts, default=_number)

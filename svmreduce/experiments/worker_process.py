@@ -26,14 +26,14 @@ LOG_TAIL = 2000  # characters
 
 
 class WorkerProcess:
-    """One child process, started when needed and again after it was ended."""
+    """One child process, started when needed and restarted after it was stopped."""
 
     def __init__(self, threads: int = 1):
         self.threads = threads
         self.process: subprocess.Popen | None = None
 
     def call(self, message: dict, seconds: float, memory_mb: float | None) -> dict:
-        """The worker's answer, or what became of it: status and reason always, the log's tail if not ok."""
+        """The worker's answer, or how it failed: always a status and a reason, and the log's tail if not ok."""
         fresh = self.process is None or self.process.poll() is not None
         if not fresh and memory_mb is not None and _resident_mb(self.process.pid) > memory_mb / 2:
             self._end()  # what earlier tasks left in memory must not count against this one

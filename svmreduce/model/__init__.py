@@ -1,4 +1,4 @@
-"""Trained models, as LIBSVM and LIBLINEAR keep them where they can: text files both ways, never pickles."""
+"""Trained models, in the formats of LIBSVM and LIBLINEAR where possible: read and written as text, never as pickles."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["FourierMap", "FourierModel", "KernelModel", "LinearModel", "load_mod
 
 
 def load_model(path) -> KernelModel | LinearModel | FourierModel:
-    """A model from a file of LIBSVM, of LIBLINEAR or of random features; the first word tells which."""
+    """A model from a file of LIBSVM, of LIBLINEAR or of random features; the first word decides which."""
     path = Path(path)
     if path.is_dir():
         raise InputError(f"{path}: is a folder; name the model file in it")

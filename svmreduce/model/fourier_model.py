@@ -1,7 +1,7 @@
-"""Models on random Fourier features: a map, then a linear rule; with a text file of their own.
+"""Models on random Fourier features: a map, then a linear rule; with their own text format.
 
 LIBSVM's file holds support vectors and a kernel, LIBLINEAR's one weight per column of the data: neither can
-hold such a model. The file here looks like theirs, and ``load_model`` tells it by its first word::
+hold such a model. The file here looks like theirs, and ``load_model`` recognises it by its first word::
 
     feature_type fourier
     nr_class 2

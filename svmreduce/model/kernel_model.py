@@ -1,4 +1,4 @@
-"""Kernel models: what every kernel solver ends in, and LIBSVM's model files both ways."""
+"""Kernel models: the result of every kernel solver, and LIBSVM's model files both ways."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _HEADER = {
 class KernelModel:
     """A sum of kernels around support vectors, one sum per pair of classes.
 
-    Kept as LIBSVM keeps it. Support vectors stand class by class in the order of ``labels``. A vector of
+    Kept as LIBSVM keeps it. Support vectors are ordered class by class, as in ``labels``. A vector of
     class i takes part in k-1 of the k(k-1)/2 pairs, so ``coef`` has k-1 rows: in the pair (i, j) with
     i < j, vectors of class i use row j-1 and vectors of class j use row i. A positive decision value
     of the pair is a vote for i.
@@ -99,7 +99,7 @@ class KernelModel:
     def predict(self, X, *, threads: int | None = None) -> np.ndarray:
         """Labels (or values, for regression) exactly as ``svm-predict`` decides them.
 
-        A label hangs on signs only, so float32 kernel values decide it, but for the rows where a decision
+        A label depends on signs only, so float32 kernel values decide it, but for the rows where a decision
         value is not far above their error (as seen on a sample of rows): those are done in double.
         """
         n = X.shape[0]

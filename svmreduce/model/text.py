@@ -3,7 +3,7 @@
 LIBSVM and LIBLINEAR, and our own files of random features, have ``key value…`` lines, then a line with a single
 word, then numbers. Labels in their headers are whole numbers. A model with other labels (words, say) carries them in
 a last line ``# classes […]``, one whose last columns are all zero says ``# features N``, and a kernel that LIBSVM
-does not have is written out as ``# kernel […]``: lines that the tools of others never reach.
+does not have is written out as ``# kernel […]``: lines that other tools never read.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class ModelText:
         return int(word)
 
     def table(self, rows: int, columns: int, what: str) -> np.ndarray:
-        """The first body lines as finite numbers, so many in each."""
+        """The first body lines as finite numbers, ``columns`` in each."""
         if len(self.body) < rows:
             line = self.body_line + len(self.body)
             raise self.fail(line, f"{rows} lines of {what} are needed, the file has {len(self.body)}")

@@ -40,7 +40,7 @@ class PrintedTable:
 
 
 def names() -> list[str]:
-    """The papers whose tables are at hand."""
+    """The papers whose tables are included."""
     return sorted(entry.name.removesuffix(".yaml") for entry in _folder().iterdir() if entry.name.endswith(".yaml"))
 
 
@@ -52,7 +52,7 @@ def load(paper: str) -> dict:
     if paper not in names():
         raise nearest_name_error("paper", paper, names())
     text = _folder().joinpath(f"{paper}.yaml").read_text(encoding="utf-8")
-    return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # the C loader is not everywhere
+    return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # the C loader is not always available
 
 
 def find(name: str) -> PrintedTable:

@@ -8,7 +8,7 @@ direction is depends on what it says:
 - ``trend``: up or down from the neighbouring row, along a parameter,
 - ``none``: a number without a direction.
 
-Whether a column depends on the machine stands with the printed table.
+Whether a column depends on the machine is stated with the printed table.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class PrintedTolerance:
         return min(max(self.absolute, self.relative * abs(printed)), self.at_most) + self.rounding
 
     def covers(self, printed: float, measured: float) -> bool:
-        slack = 1e-9 * max(abs(printed), abs(measured))  # 0.3 − 0.2 is a trifle more than 0.1
+        slack = 1e-9 * max(abs(printed), abs(measured))  # 0.3 − 0.2 is slightly more than 0.1
         return abs(measured - printed) <= self.allowed(printed) + slack
 
     def __str__(self) -> str:
@@ -66,11 +66,11 @@ class Layout:
     columns: tuple[PrintedColumn, ...]
     method: str = ""  # the column that names the method
     keys: tuple[str, ...] = ()  # columns of parameters, after data set and method
-    baseline: str = ""  # the paper's name of what the other methods are set against
+    baseline: str = ""  # the paper's name of the method that the others are compared with
     grid: str = ""  # the setting of the paper that counts the grid points
     trend: str = ""  # the key along which directions are taken
     kernel: str = ""  # what the methods must have, if the paper has one for all
-    extras: tuple[str, ...] = field(default=())  # figures beside the printed ones: same engine, random sample
+    extras: tuple[str, ...] = field(default=())  # figures next to the printed ones: same engine, random sample
 
 
 # Columns ------------------------------------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ GENERATORS = {
         "Synthetic NS": "synthetic_ns",
     },
 }
-"""Printed data sets that are made on the spot."""
+"""Printed data sets that are generated."""
 
 PARAMETERS = {
     "epsilon": ("epsilon",),

@@ -41,7 +41,7 @@ class DeriveRS(Parameters, BaseReducer, parameters="kernel gamma coef0 degree ep
         Largest squared feature-space distance left between a dropped row and its mixture; 0 drops only rows that
         are equal to a kept one.
     P : int
-        Most rows of a first-level cell.
+        Maximum number of rows of a first-level cell.
     V : int
         Rows of a second-level cell.
     first_level : {"fls2", "fls1"}

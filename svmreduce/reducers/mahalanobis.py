@@ -92,7 +92,7 @@ class Mahalanobis(
 
 
 def target_groups(y, bins: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """Regression rows as groups: one group and the target as a column more, or bins of the target and no column."""
+    """Regression rows as groups: one group with the target as one more column, or bins of the target."""
     if bins == 1:
         return np.zeros(y.size, np.int64), y
     edges = np.unique(np.quantile(y, np.linspace(0, 1, bins + 1)[1:-1]))

@@ -1,4 +1,4 @@
-"""How every figure looks: sizes for a phone, colours that all eyes tell apart, labels beside what they name.
+"""How every figure looks: sizes for a phone, colours that everyone can tell apart, labels next to what they name.
 
 Colours are Okabe and Ito's, and each method has a marker of its own as well. A random control has the colour of the
 method it controls, and is hollow. Inside the page the colours become CSS variables, so that figures follow light and
@@ -56,7 +56,7 @@ STYLE = {
     "lines.markersize": 6.5,
     "legend.frameon": False,
     "svg.fonttype": "none",
-    "text.parse_math": False,  # a name with dollar signs is no formula
+    "text.parse_math": False,  # a name with dollar signs is not a formula
 }
 WIDTH = 4.6  # inches: at 72 px to the inch it fits a phone unscaled
 LOG_BEYOND = 15  # a range wider than this factor is shown on a logarithmic axis
@@ -168,7 +168,7 @@ Box = tuple[float, float, float, float]
 
 
 def label_points(axes: Axes, points: list[tuple[float, float, str]], around: Iterable[Box] = ()) -> None:
-    """Write each (x, y, text) beside its point, where it covers as little as possible of what is drawn already.
+    """Write each (x, y, text) next to its point, where it covers as little as possible of what is drawn already.
 
     A text that finds no free place next to its point moves away, with a thin line back.
     """
@@ -264,7 +264,7 @@ def _outside(box, frame) -> float:
 
 @contextmanager
 def any_script():
-    """Names in a script that the font lacks are the reader's to see, not the writer's to be warned of."""
+    """No warnings about characters that the font lacks: the reader sees them."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")
         yield
@@ -278,7 +278,7 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def inline(figure: Figure, name: str, description: str) -> str:
-    """The figure as an SVG element for a page: nothing to fetch, names of its own, colours of the page."""
+    """The figure as an SVG element for a page: self-contained, with unique names and the colours of the page."""
     stream = io.StringIO()
     with matplotlib.rc_context(STYLE | {"svg.hashsalt": name}), any_script():
         figure.savefig(stream, format="svg", metadata={"Date": None}, transparent=True)

@@ -49,7 +49,7 @@ def is_empty(value) -> bool:
 
 
 def significant(value, digits: int = 3) -> str:
-    """Three digits that count, without an exponent where that stays short."""
+    """Three significant digits, without an exponent where that stays short."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     size = math.floor(math.log10(abs(value)))
@@ -64,7 +64,7 @@ def exact(value) -> str:
 
 
 def percent(value) -> str:
-    """A share of one, in percent with two digits behind the point."""
+    """A share of one, in percent with two decimals."""
     return f"{100 * value:.2f}"
 
 
@@ -110,7 +110,7 @@ def markdown(tables: list[Table]) -> str:
 
 
 def latex(tables: list[Table]) -> str:
-    """Tables with rules of the booktabs package; the remarks stand below as a list."""
+    """Tables with rules of the booktabs package; the remarks follow as a list."""
     texts = [r"% needs \usepackage{booktabs}"]
     for table in tables:
         columns = table.used()
@@ -186,7 +186,7 @@ def _blocks(table: Table, width: int | None) -> list[list[Column]]:
 
 
 def printable(text: str) -> str:
-    """Without the control characters and half letters that neither a page nor a figure can show."""
+    """Without control characters and lone surrogates, which neither a page nor a figure can show."""
     return _CONTROL.sub("\ufffd", text)
 
 

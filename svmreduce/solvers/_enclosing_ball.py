@@ -31,7 +31,7 @@ class EnclosingBallSVM(
     Parameters
     ----------
     C : float
-        Price of half a squared slack.
+        Penalty of half a squared slack.
     kernel : {kernels}
         Any positive definite one. For kernels whose k(x, x) varies, the norm Δ² of a row in the stopping rule is that
         of the largest row; line searches use the row's own.
@@ -39,7 +39,7 @@ class EnclosingBallSVM(
         ε of the papers: in the end the ball, widened by 1 + ε, holds the rows.
     selection : {"sampled", "exact"}
         Where to look for rows outside the ball: in random samples, whose cost does not depend on the number of rows,
-        or among all rows. Small problems turn exact by themselves.
+        or among all rows. Small problems become exact by themselves.
     sample_size : int
         Rows of a sample, half from each class.
     quiet_samples : int
@@ -60,12 +60,12 @@ class EnclosingBallSVM(
         Steps ``toward`` a row, ``away`` from one and those of them that ``drop`` it, ``pair`` steps, and rows
         ``taken_in``.
     gap_ : float or None
-        The ε reached, of the worst pair of classes; ``converged_`` says whether the rule of the end was met.
+        The ε reached, of the worst pair of classes; ``converged_`` says whether the stopping rule was met.
     """
 
     kernels = ("linear", "poly", "rbf")  # the sigmoid is not positive definite: there would be no ball
     _method: ClassVar[str]
-    _toy_rows = 1200  # more than are done in double, and than turn exact at once
+    _toy_rows = 1200  # too many to be done in double, or to become exact at once
     _toy_settings = ({}, {"tol": 9e-7, "C": 1e-3})  # kernel values in float32 and in double
 
     tol: float = 1e-6

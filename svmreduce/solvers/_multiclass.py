@@ -25,7 +25,7 @@ def one_versus_one(fit_binary, X, y, weights, kernel: KernelSpec, classes) -> Ou
     y : class numbers 0…k-1, positions in ``classes``
     """
     k = len(classes)
-    # With two classes the second stands first, so that a positive value means classes[1].
+    # With two classes the second comes first, so that a positive value means classes[1].
     order = [1, 0] if k == 2 else list(range(k))
     rows_of = [np.flatnonzero(y == code) for code in order]
     pairs = list(combinations(range(k), 2))
@@ -60,7 +60,7 @@ def one_versus_rest(fit_binary, X, y, weights, kernel: KernelSpec, classes) -> O
     """Solve every class against all others and join the answers in one model; two classes are one problem.
 
     The model's pair (i, j) has the value fᵢ − fⱼ, so that the class with the largest fᵢ wins all its pairs. For this
-    the vectors of fᵢ stand in the block of class i, whatever class they are of: a vector that several functions use
+    the vectors of fᵢ are in the block of class i, whatever class they are of: a vector that several functions use
     is there several times. Counters are summed, the gap is the largest, and all problems must converge.
 
     Parameters
@@ -96,7 +96,7 @@ def _in_all_pairs(coef, code: int, k: int) -> np.ndarray:
 
 def support_of(beta: np.ndarray) -> np.ndarray:
     """Rows with a coefficient. A constant function has none; it keeps one row of coefficient zero, since a model
-    file without vectors is none."""
+    file needs a vector."""
     support = np.flatnonzero(beta)
     return support if support.size else np.zeros(1, np.int64)
 

@@ -52,8 +52,8 @@ def pointer(array: np.ndarray, kind):
 def default_options(kind):
     """The library's parameters at their defaults.
 
-    Its own constructor would also swap the process-wide print function, under the feet of a fit that
-    runs in another thread.
+    Its own constructor would also replace the process-wide print function while a fit may be running in
+    another thread.
     """
     options = kind.__new__(kind)
     options.set_to_default_values()

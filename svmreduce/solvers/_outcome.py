@@ -11,8 +11,8 @@ from svmreduce.model import FourierModel, KernelModel, LinearModel
 
 @dataclass(frozen=True)
 class Outcome:
-    """A finished fit: the model, the rows its vectors are (None where they are none), and the counters (None where a
-    backend is silent)."""
+    """A finished fit: the model, which rows its vectors are (None if they are not rows), and the counters (None where a
+    backend does not report them)."""
 
     model: KernelModel | LinearModel | FourierModel
     support: np.ndarray | None = None

@@ -36,7 +36,7 @@ class BaseSolver(BaseEstimator):
 
     Class facts
     -----------
-    kernels : the kernels it takes; none for a method that is no SVM and has no model file
+    kernels : the kernels it takes; none for a method that is not an SVM and has no model file
     mixes_kernels : whether it takes mixtures of them, such as ``rbf:1+poly:1``
     tasks : "classification" or "regression"
     accepts_weights : whether ``fit`` takes ``sample_weight``
@@ -89,7 +89,7 @@ class BaseSolver(BaseEstimator):
 
     @contextmanager
     def _stage(self, name: str):
-        """Book the time of this block under its own name instead of under ``solve``."""
+        """Count the time of this block under its own name instead of under ``solve``."""
         start = perf_counter()
         try:
             yield
@@ -140,7 +140,7 @@ class BaseSolver(BaseEstimator):
         return X, {"threads": getattr(self, "threads", None)}
 
     def fit_facts(self) -> FitFacts:
-        """What happened in ``fit``: the one place that says so, for commands, records and callers alike."""
+        """What happened in ``fit``: the one source for commands, records and callers."""
         check_is_fitted(self)
         return FitFacts(
             iterations=self.n_iter_,

@@ -9,7 +9,7 @@ class BVM(
     EnclosingBallSVM,
     parameters="C kernel gamma tol selection sample_size quiet_samples certify cache_mb max_iter threads random_state",
 ):
-    """L2-SVM from a ball of fixed radius, moved just so far that it touches the row outside.
+    """L2-SVM from a ball of fixed radius, moved just far enough to touch the row outside.
 
     After Tsang, Kocsor and Kwok, "Simpler core vector machines with enclosing balls". The radius is √k̃(x, x), the
     factor 1 + ε by which the ball is widened shrinks from 1.5 to 1 + ``tol``. Nothing is optimised, so the centre is

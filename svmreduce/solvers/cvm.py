@@ -6,10 +6,10 @@ from svmreduce.solvers._enclosing_ball import EnclosingBallSVM
 
 
 class CVM(EnclosingBallSVM):
-    """L2-SVM by core sets: the farthest row joins, and the ball of the core set is solved anew.
+    """L2-SVM by core sets: the farthest row joins, and the ball of the core set is solved again.
 
-    The rival of the Frank-Wolfe methods, after Tsang, Kwok and Cheung, "Core vector machines". The ball of the core set
-    is found by pair steps (SMO), begun at the last one, on its kernel matrix, which stays in memory; a core set that
+    After Tsang, Kwok and Cheung, "Core vector machines"; the Frank-Wolfe methods are compared with it. The ball of the
+    core set is found by pair steps (SMO), begun at the last one. Its kernel matrix stays in memory; a core set that
     outgrows ``cache_mb`` ends the search. As k(x, x) does not enter its steps, kernels need not be normalised.
     """
 

@@ -1,4 +1,4 @@
-"""The own engine from a chosen first working set: what a ranking of the rows brings to an ordinary SVM."""
+"""Our SMO engine, started from a chosen working set: what a ranking of the rows gains in an ordinary SVM."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class DecompositionSVR(
         self.threads_ = resolve_threads(self.threads)
         order = rows_in_order(self.first, X, np.zeros(n, np.int64), kernel, target=y, seed=seed, threads=self.threads_)
         first = order[: self.working_set]
-        # Every row stands twice: once for being above the tube, once for being below
+        # Every row appears twice: once for being above the tube, once for being below
         twice = sparse.vstack([X, X], format="csr") if sparse.issparse(X) else np.vstack([X, X])
         target = np.concatenate([y - self.epsilon, y + self.epsilon])
         found = smo_engine.solve(

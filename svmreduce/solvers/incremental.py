@@ -13,7 +13,7 @@ from svmreduce.types import DualSolution
 MOST_ROWS = 5000  # all their kernel values are kept, in double
 RIDGE = 1e-8  # of the mean k(x, x): equal rows, and kernels of low rank, would make the margin rows dependent
 WELL_SOLVED = 1e-9  # error of an equation that is left alone
-REFRESH = 200  # changes of the margin set after which everything is computed anew
+REFRESH = 200  # changes of the margin set after which everything is computed again
 UNSEEN, RESERVE, MARGIN, ERROR = range(4)
 
 
@@ -36,7 +36,7 @@ class Incremental(
     first : {"mahalanobis", "kernel_mahalanobis", "random"}
         The order of the rows: those of each class first that are furthest from its centre, or any.
     max_iter : int
-        Most changes per two-class problem; -1 for 1000 per row.
+        Maximum number of changes per two-class problem; -1 for 1000 per row.
     """
 
     kernels = ("linear", "poly", "rbf")
@@ -188,7 +188,7 @@ class _Path:
         self.inverse = np.linalg.inv(self.bordered)
 
     def _refresh_now_and_then(self):
-        """Rounding errors add up in g, too; compute it anew before they matter."""
+        """Rounding errors add up in g, too; compute it again before they matter."""
         self.since_refresh += 1
         if self.since_refresh < REFRESH or self.margin.size == 0:
             return

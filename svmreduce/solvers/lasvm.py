@@ -65,7 +65,7 @@ class LASVM(
         return self
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Go on with these rows: ``epochs`` passes over them, beginning with what was learned before.
+        """Continue with these rows: ``epochs`` passes over them, starting from what was learned before.
 
         Of earlier rows only the support vectors are still known. ``support_`` counts all rows since ``fit`` or
         the first call; ``gap_`` is about the rows of this call and the support vectors before it.
@@ -115,7 +115,7 @@ class LASVM(
         return outcome
 
     def _start(self, i, j, rows):
-        """β of a pair of classes before this call; the support vectors of then stand first."""
+        """β of a pair of classes before this call; the support vectors of that time come first."""
         beta = np.zeros(rows)
         if self._past is not None:
             ends = np.concatenate([[0], np.cumsum(self._past.n_support)])

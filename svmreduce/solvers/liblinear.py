@@ -128,6 +128,6 @@ def read_log(log: str) -> dict:
 
 
 def _seed_c_library(seed: int) -> None:
-    """LIBLINEAR shuffles rows with the C library's rand(), which otherwise goes on from the last fit."""
+    """LIBLINEAR shuffles rows with the C library's rand(), which otherwise continues from the last fit."""
     library = ctypes.cdll.msvcrt if sys.platform == "win32" else ctypes.CDLL(None)
     library.srand(ctypes.c_uint(seed % 2**32))

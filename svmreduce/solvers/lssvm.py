@@ -21,9 +21,9 @@ class LSSVM(Parameters, SVMClassifier, parameters="C kernel gamma coef0 degree t
     """SVM with squared errors on equalities: no quadratic program, but every row is a support vector.
 
     Minimises ½‖w‖² + C/2 Σ e² with y − f(x) = e, that is, solves (K + I/C)·α + b·1 = y with Σα = 0. Two systems with
-    the same matrix are solved at once by conjugate gradients, for y and for 1; b follows from the two. An inverse that
-    knows the kernel by a few random rows guides the steps: mostly tens of them, not hundreds. The kernel matrix is kept
-    while it fits into ``cache_mb``, and computed anew in every iteration beyond.
+    the same matrix are solved at once by conjugate gradients, for y and for 1; b follows from the two. A preconditioner
+    built from a few random rows guides the steps: mostly tens of them, not hundreds. The kernel matrix is kept
+    while it fits into ``cache_mb``, and computed again in every iteration beyond.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class LSSVM(Parameters, SVMClassifier, parameters="C kernel gamma coef0 degree t
     tol : float
         Largest error of any equation that is left.
     max_iter : int
-        Most iterations per two-class problem; -1 for ten per row.
+        Maximum number of iterations per two-class problem; -1 for ten per row.
     """
 
     kernels = ("linear", "poly", "rbf")
@@ -100,7 +100,7 @@ class _System:
 
 
 class _RoughInverse:
-    """The inverse of FᵀF + D, where FᵀF is what a few random rows tell of K (Nyström's approximation).
+    """The inverse of FᵀF + D, where FᵀF approximates K by a few random rows (Nyström's method).
 
     D is the ridge and what FᵀF misses of K's diagonal: the ridge alone would say that there is nothing else.
     """

@@ -30,7 +30,7 @@ class _SubGradient(Parameters, SVMClassifier):
     tol : float
         Stop when the duality gap is at most this part of the objective.
     max_iter : int
-        Most passes over the rows of a two-class problem; -1 for no limit.
+        Maximum number of passes over the rows of a two-class problem; -1 for no limit.
     bias : float
         Value of the constant feature that gives the intercept; below 0 for none.
     """

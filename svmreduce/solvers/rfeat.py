@@ -25,7 +25,7 @@ _BYTES = 8 + 16 + 8
 class _RandomFeatures(Parameters, SVMClassifier):
     """What both share: the features, and handing them to the backend as if they were the data.
 
-    ``seconds_`` books the features of the training rows under ``reduce``: they depend on gamma and not on
+    ``seconds_`` counts the features of the training rows as ``reduce``: they depend on gamma and not on
     C, as a reduction does. Prediction makes the features of new rows on the way, inside its time.
 
     Parameters

@@ -39,7 +39,7 @@ class RSVM(
     tol : float
         Stop when the gradient is at most this part of the first one.
     max_iter : int
-        Most Newton steps per two-class problem; -1 for no limit.
+        Maximum number of Newton steps per two-class problem; -1 for no limit.
 
     References
     ----------
@@ -133,7 +133,7 @@ def newton(K, y, cost, loss, tol: float, max_iter: int, threads: int) -> tuple[n
 
 
 def _newton_direction(H, gradient) -> np.ndarray:
-    """-H⁻¹·gradient; where rounding has left H indefinite, with the least ridge that mends it."""
+    """-H⁻¹·gradient; where rounding has left H indefinite, with the least ridge that fixes it."""
     ridge = 0.0
     while True:
         try:

@@ -52,7 +52,7 @@ class ForeignModel:
         return self.labels[(decisions > 0).astype(int) if decisions.ndim == 1 else decisions.argmax(axis=1)]
 
     def save(self, path) -> None:
-        raise InputError(f"{type(self.estimator).__name__} is no SVM and has no LIBSVM model file; use it from Python")
+        raise InputError(f"{type(self.estimator).__name__} is not an SVM and has no model file; use it from Python")
 
 
 class _Baseline(BaseSolver):
@@ -60,7 +60,7 @@ class _Baseline(BaseSolver):
 
     kernels = ()
     accepts_weights = False
-    weights_reason = "it counts all rows of a class alike, as scikit-learn has it; the solver 'smo' takes weights"
+    weights_reason = "it weighs all rows of a class equally, as scikit-learn does; the solver 'smo' takes weights"
 
 
 class TreeRegressor(Parameters, _Baseline, SVMRegressor, parameters="leaf_rows random_state"):
@@ -90,7 +90,7 @@ class _Network(Parameters, _Baseline, parameters="units tol max_iter random_stat
     tol : float
         Stops when ten passes have not lowered the loss by more.
     max_iter : int
-        Most passes; -1 for no limit to speak of.
+        Maximum number of passes; -1 for 100,000.
     """
 
     _toy_settings = ({"max_iter": 5},)

@@ -1,4 +1,4 @@
-"""The project's own engine as an estimator."""
+"""Our SMO engine as an estimator."""
 
 from __future__ import annotations
 

@@ -42,10 +42,10 @@ class SVMperf(
     Parameters
     ----------
     C : float
-        LIBSVM's C: the price of one row's slack.
+        LIBSVM's C: the penalty of one row's slack.
     k : int
-        Most basis vectors, of each two-class problem. If there are no more rows, all rows are the basis, and the
-        optimum is that of the whole problem.
+        Maximum number of basis vectors of each two-class problem. With no more rows than that, all rows are the basis,
+        and the optimum is that of the whole problem.
     bias : float
         Value of the constant feature; 0 or below for no intercept.
     tol : float
@@ -110,7 +110,7 @@ class SVMperf(
         return BasisSolution(space.vectors(), space.coefficients(w), rows, space.bias * w[0], **facts)
 
     def _one_versus_one(self, kernel, X, y, weights):
-        """A basis for each pair of classes. In the model the vectors of a pair stand with its first class."""
+        """A basis for each pair of classes. In the model the vectors of a pair are with its first class."""
         classes = len(self.classes_)
         order = [1, 0] if classes == 2 else list(range(classes))
         solutions, coefs, supports = [], [], []

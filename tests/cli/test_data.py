@@ -134,7 +134,7 @@ def test_make_reports_its_parameters_and_refuses_bad_ones(tmp_path):
     )
     for settings, message in [
         ("varient=paper", "did you mean 'variant'"),
-        ("features=many", "'many' is no int"),
+        ("features=many", "'many' is not a value of type int"),
         ("features", "key=value"),
     ]:
         with pytest.raises(InputError, match=message):
@@ -159,7 +159,7 @@ def test_make_checks_everything_before_it_writes(tmp_path):
 
 def test_get_does_not_write_over_the_file_it_reads(tiny):
     before = (tiny / "mirror" / "tiny").read_bytes()
-    with pytest.raises(InputError, match="is also read here"):
+    with pytest.raises(InputError, match="is also an input"):
         run("get", "tiny:half", "--split", "first", "-o", tiny / "mirror" / "tiny")
     assert (tiny / "mirror" / "tiny").read_bytes() == before
 

@@ -81,7 +81,7 @@ def test_what_cannot_be_written_is_told_before_the_work(board, tmp_path):
     done = call("reduce", tmp_path / "words.csv", tmp_path / "out")
     assert done.exit_code == 2 and "LIBSVM text needs numbers as labels, not text such as 'yes'" in done.stderr
     done = call("reduce", board, "/dev/null")
-    assert done.exit_code == 2 and "the weights go into a second file beside this one" in done.stderr
+    assert done.exit_code == 2 and "the weights go into a second file next to this one" in done.stderr
     assert list(tmp_path.glob("out*")) == []
 
 
@@ -123,7 +123,7 @@ def test_every_reducer_writes(board, tmp_path):
         (["--set", "Q=3"], "unknown parameter of derive_rs 'Q'"),
         (["--method", "random", "--epsilon", "1"], "unknown parameter of random 'epsilon'"),
         (["--kernel", "rfb"], "did you mean 'rbf'"),
-        (["--seed", "1"], "--seed: nothing in derive_rs is random"),
+        (["--seed", "1"], "--seed: derive_rs uses no random numbers"),
         (["--epsilon", "0.1", "--set", "epsilon=0.2"], "epsilon is given twice"),
     ],
 )
@@ -141,7 +141,7 @@ def test_outputs_are_never_inputs(board, tmp_path):
     weights.write_bytes(before)
     for source, out in [(board, board), (board, tmp_path / "same"), (weights, tmp_path / "out")]:
         done = call("reduce", source, out)
-        assert done.exit_code == 2 and "is also read here" in done.stderr
+        assert done.exit_code == 2 and "is also an input" in done.stderr
     assert board.read_bytes() == weights.read_bytes() == before
 
 
@@ -149,6 +149,6 @@ def test_the_label_column(tmp_path):
     (tmp_path / "t.csv").write_text("kind,a\n" + "1,0.5\n2,0.25\n" * 20)
     flags = ["--method", "derive_rs", "-g", "1", tmp_path / "t.csv", tmp_path / "out"]
     done = call("reduce", *flags)
-    assert done.exit_code == 2 and "derive_rs only classifies; if the labels stand in another column" in done.stderr
+    assert done.exit_code == 2 and "derive_rs only classifies; if the labels are in another column" in done.stderr
     assert call("reduce", "--label", "kind", *flags).exit_code == 0
     assert read_libsvm(tmp_path / "out")[1].tolist() == [1, 2]

@@ -37,10 +37,10 @@ def test_report_shows_failures_and_exits_0(tmp_path):
     result = call("report", folder)
     assert result.exit_code == 0 and result.stderr == ""
     assert "stopped after 10 s" in result.stdout and "1 timeout" in result.stdout
-    assert "Unreadable lines passed over: 1" in result.stdout
+    assert "Unreadable lines skipped: 1" in result.stdout
     assert sorted(path.name for path in folder.iterdir()) == ["records.jsonl"]
     table = call("report", folder, "--format", "csv")
-    assert table.stderr.endswith("records.jsonl: 1 unreadable lines were passed over\n")
+    assert table.stderr.endswith("records.jsonl: 1 unreadable lines were skipped\n")
     assert len(list(csv.DictReader(io.StringIO(table.stdout)))) == 5
 
 
@@ -66,7 +66,7 @@ def test_report_to_a_file_in_the_format_of_its_name(base, tmp_path):
     assert (tmp_path / "t.md").read_text().startswith("% needs")
     kept = (base / "records.jsonl").read_bytes()
     result = call("report", base, "-o", base / "records.jsonl")
-    assert result.exit_code == 2 and "is also read here" in result.stderr
+    assert result.exit_code == 2 and "is also an input" in result.stderr
     assert (base / "records.jsonl").read_bytes() == kept
 
 

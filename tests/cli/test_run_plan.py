@@ -29,7 +29,7 @@ def test_plan_run_plan_report(config, tmp_path):
     after = json.loads(call("plan", config, "-o", folder, "--json").stdout)
     assert (after["to_run"], after["cached"]) == (0, 8)
     more = call("plan", config, "-o", folder, "--set", "grid.C=[1,10,100]")
-    assert "3 of 11 tasks, 8 are there already" in more.stdout and "from earlier records" in more.stdout
+    assert "3 of 11 tasks, 8 are already recorded" in more.stdout and "from earlier records" in more.stdout
     again = json.loads(call("run", config, "-o", folder, "--json").stdout)
     assert again == {"folder": folder, "records": 8, "reused": 8, "statuses": {"ok": 8}}
     assert "AESVM (random control)" in call("report", folder).stdout
@@ -40,7 +40,7 @@ def test_failed_rows_end_with_exit_code_3(config, tmp_path):
     ran = call("run", config, "-o", str(tmp_path / "run"), "--set", "solvers=[tests.experiments.faulty:Raises]",
                  "--set", "grid.C=[1,2]", "--set", "baseline=null")  # fmt: skip
     assert ran.exit_code == 3
-    assert "1 of 2 failed; --rerun failed makes them again" in ran.stderr
+    assert "1 of 2 failed; run them again with --rerun failed" in ran.stderr
     assert "error: ZeroDivisionError: a fault of its own" in ran.stderr
     assert "a fault of its own" in call("report", str(tmp_path / "run")).stdout
 
@@ -53,7 +53,7 @@ def test_failed_rows_end_with_exit_code_3(config, tmp_path):
         (["--set", "grid.C=[1"], "lists are written [1,10]"),
         (["--set", "grid.C=[-1]"], "tiny.yaml: C must be a positive number, got -1"),
         (["--timeout", "0"], "limits.seconds: Input should be greater than 0"),
-        (["--scheduler", "tcp://nowhere:1"], "--scheduler belongs to --engine dask"),
+        (["--scheduler", "tcp://nowhere:1"], "--scheduler needs --engine dask"),
     ],
 )  # fmt: skip
 def test_mistakes_are_one_line_and_exit_code_2(config, tmp_path, arguments, said):

@@ -205,7 +205,7 @@ def test_a_name_of_the_catalogue(files, monkeypatch):
 def test_the_label_column_of_a_table(tmp_path):
     rows = [f"{1 if i % 7 > 3 else 2},{i % 7},{i % 5 + 0.5}" for i in range(70)]
     (tmp_path / "t.csv").write_text("\n".join(["kind,a,b", *rows]) + "\n")
-    assert "name it by --label" in fails("train", tmp_path / "t.csv", tmp_path / "m")
+    assert "name it with --label" in fails("train", tmp_path / "t.csv", tmp_path / "m")
     for label in ("kind", "0", "-3"):
         assert call("train", "--label", label, "-C", 100, tmp_path / "t.csv", tmp_path / "m").exit_code == 0
         done = call("predict", "--label", label, tmp_path / "t.csv", tmp_path / "m")

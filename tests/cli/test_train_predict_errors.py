@@ -29,7 +29,7 @@ from tests.cli.commands import call, fails
         (["--set", "tol=none"], "tol must be a positive number, got None"),
         (["--set", "kernel=3"], "kernel must be the name of a kernel, such as 'rbf', got 3"),
         (["--reducer", "random", "--set", "share=abc"], "share must be above 0 and at most 1, got 'abc'"),
-        (["--label", "0"], "the labels stand first in every line of a LIBSVM file"),
+        (["--label", "0"], "the labels are first in every line of a LIBSVM file"),
     ],
 )
 def test_bad_flags(files, flags, message):
@@ -95,11 +95,11 @@ def test_outputs_are_never_inputs(files):
         ["predict", folder / "test", folder / "model", folder / "same"],
         ["predict", folder / "test", folder / "model", folder / "model"],
     ):
-        assert "is also read here" in fails(*arguments)
+        assert "is also an input" in fails(*arguments)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-@pytest.mark.parametrize(("locked", "message"), [("m", "m: may not be written"), ("", "may not be written to")])
+@pytest.mark.parametrize(("locked", "message"), [("m", "m: is not writable"), ("", "is not writable")])
 def test_permissions_are_looked_at_before_the_work(files, monkeypatch, locked, message):
     folder, _, _ = files
     (folder / "m").write_text("before")

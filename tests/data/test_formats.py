@@ -168,7 +168,7 @@ def test_no_file_and_folder(tmp_path):
         read_libsvm(tmp_path / "absent")
     with pytest.raises(InputError, match="is a folder"):
         load_dataset(tmp_path)
-    with pytest.raises(InputError, match="is no regular file"):
+    with pytest.raises(InputError, match="is not a regular file"):
         read_bytes(os.devnull)
 
 
@@ -273,8 +273,8 @@ def test_idx_types(tmp_path, code, dtype):
 @pytest.mark.parametrize(
     "data, reason",
     [
-        (b"", "no IDX magic number"),
-        (b"\0\0\x07\1" + b"\0" * 8, "no IDX magic number"),
+        (b"", "not an IDX magic number"),
+        (b"\0\0\x07\1" + b"\0" * 8, "not an IDX magic number"),
         (b"\0\0\x08\3\0\0\0\2", r"8 bytes where the IDX header asks for"),
         (b"\0\0\x08\1\0\0\0\5abcd", r"12 bytes where the IDX header asks for 13"),
         (b"\0\0\x08\1\0\0\0\5abcdef", r"14 bytes where the IDX header asks for 13"),

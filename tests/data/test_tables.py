@@ -97,7 +97,7 @@ def test_tables_read_together_share_categories(tmp_path):
     np.testing.assert_array_equal(A, [[0, 0, 1, 1], [1, 0, 0, 2]])  # blue, green, red, number
     np.testing.assert_array_equal(B, [[0, 1, 0, 3], [0, 0, 1, 4]])
     (tmp_path / "b").write_text("1,3,p\n2,4,q\n")
-    with pytest.raises(InputError, match="read them apart"):
+    with pytest.raises(InputError, match="read them separately"):
         read_tables([tmp_path / "a", tmp_path / "b"])
 
 

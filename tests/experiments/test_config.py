@@ -55,19 +55,19 @@ def test_mistakes_are_told_with_file_and_key(tmp_path, changes, said):
         ({"reducers": [{"name": "derive_rs", "epsilon": -1}]}, "epsilon must be a number >= 0, got -1"),
         ({"solvers": ["libsvm"], "reducers": ["derive_rs"]}, "libsvm after derive_rs: its rows carry weights"),
         ({"solvers": ["libsvm"], "reducers": ["random"]}, "or set weighted: false"),
-        ({"solvers": ["smo", "smo"]}, "two methods are called 'smo': tell them apart by 'as'"),
-        ({"datasets": ["iris", "iris"]}, "two data sets are called 'iris': tell them apart by 'as'"),
+        ({"solvers": ["smo", "smo"]}, "two methods are called 'smo': give one another name with 'as'"),
+        ({"datasets": ["iris", "iris"]}, "two data sets are called 'iris': give one another name with 'as'"),
         ({"baseline": "libsvm"}, "unknown baseline 'libsvm': known are smo"),
         ({"grid": {"gama": [1]}}, "unknown parameter in grid 'gama': did you mean 'gamma'?"),
         ({"grid": {"C": []}}, "grid.C: an empty list leaves nothing to run"),
         ({"grid": {"threads": [1, 2]}}, "grid.threads: set threads of the experiment instead"),
         ({"solvers": [{"name": "smo", "tol": []}]}, "tol: an empty list leaves nothing to run"),
-        ({"solvers": ["sklearn.svm:SVC"]}, "solver 'sklearn.svm:SVC': is no solver; subclass BaseSolver"),
+        ({"solvers": ["sklearn.svm:SVC"]}, "solver 'sklearn.svm:SVC': is not a solver; subclass BaseSolver"),
         ({"scaling": "zero_on"}, "unknown scaler 'zero_on'"),
         ({"grid": {"C": [1, 0]}}, "C must be a positive number, got 0"),
         ({"datasets": ["ijcnn"]}, "unknown data set 'ijcnn': did you mean 'ijcnn1'?"),
         ({"datasets": [{"generator": "chequerboard", "rows": 9}]}, "did you mean 'checkerboard'?"),
-        ({"datasets": [{"generator": "sinc", "rows": 9}]}, "smo cannot do regression, which sinc:9 is for"),
+        ({"datasets": [{"generator": "sinc", "rows": 9}]}, "sinc:9 is for regression, which smo cannot do"),
         ({"datasets": [{"file": "nowhere.txt"}]}, "nowhere.txt: no such file"),
     ],
 )  # fmt: skip
@@ -131,7 +131,7 @@ def test_a_key_that_stands_twice_is_told_with_its_line(tmp_path):
 
 @pytest.mark.parametrize(
     ("key", "said"),
-    [("datasets.0.rows", "datasets is no mapping; set it as a whole"), ("scale", "use --scale")],
+    [("datasets.0.rows", "datasets is not a mapping; set it as a whole"), ("scale", "use --scale")],
 )
 def test_settings_that_cannot_be_laid_over_are_told(tmp_path, key, said):
     with pytest.raises(InputError, match=said):

@@ -168,7 +168,7 @@ def test_ctrl_c_says_how_to_go_on(stuck_run):
     process, _, folder = stuck_run
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130 and "The same command goes on from there" in errors
+    assert process.returncode == 130 and "The same command resumes the run" in errors
     assert "Traceback" not in errors
     assert len(store.read(folder).records) == 2
 

@@ -129,7 +129,7 @@ def test_the_config_beside_the_records(tmp_path):
     assert read(tmp_path).config["compare"] == {"accuracy": {"absolute": 0.01}}
     (tmp_path / "config.yaml").write_text("name: [")
     assert len(read(tmp_path).records) == 1  # nobody asked for the config
-    with pytest.raises(InputError, match=r"config\.yaml: is no readable YAML .*restore or remove it"):
+    with pytest.raises(InputError, match=r"config\.yaml: is not readable YAML .*restore or remove it"):
         assert read(tmp_path).config
 
 
@@ -152,7 +152,7 @@ def test_two_writers_exclude_each_other(tmp_path):
         Store(tmp_path)
     text = str(refused.value)
     assert text.startswith(f"{tmp_path}: process {os.getpid()} on {platform.node()}, since 20")
-    assert text.endswith("writes to this run; wait until it has ended, or stop it, then start again")
+    assert text.endswith("is writing to this run; wait until it ends, or stop it, then start again")
     with Store(tmp_path) as store:  # free again
         store.append(record())
     assert len(read(tmp_path).records) == 1

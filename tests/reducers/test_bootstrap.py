@@ -142,7 +142,7 @@ def test_samples_that_are_always_of_one_class_are_reported():
     with pytest.raises(InputError) as error:
         _reduced(X, y, proportion=0.001)
     assert str(error.value) == (
-        "weak SVM 1 could be trained on none of 100 samples of 20 rows, at last because all rows were of one class; "
+        "weak SVM 1 could be trained on none of 100 samples of 20 rows, lastly because all rows were of one class; "
         "raise proportion"
     )
 
@@ -165,7 +165,7 @@ def test_a_weak_learner_that_fails_is_trained_on_another_sample(monkeypatch):
     assert kept.info["redrawn"] > 0 and len(reducer.weak_svms_) == 10
     monkeypatch.setattr(Fragile, "refuses_all", True)
     with pytest.raises(
-        InputError, match="none of 100 samples of 60 rows, at last because these rows are not to my taste"
+        InputError, match="none of 100 samples of 60 rows, lastly because these rows are not to my taste"
     ):
         _reduced(X, y, weak=name, proportion=0.1)
 

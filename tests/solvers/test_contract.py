@@ -162,7 +162,7 @@ def test_the_model_file_predicts_the_same(solver, tmp_path):
 
 @pytest.mark.parametrize("solver", [solver for solver in ALL if not solver.kernels], ids=name_of)
 def test_what_is_no_svm_says_that_it_has_no_model_file(solver, tmp_path):
-    with pytest.raises(InputError, match=r"is no SVM and has no LIBSVM model file; use it from Python"):
+    with pytest.raises(InputError, match=r"is not an SVM and has no model file; use it from Python"):
         solver().fit(*cloud()).model_.save(tmp_path / "m")
 
 

@@ -101,7 +101,7 @@ def test_every_stop_is_named():
     assert cut_short.stop_reason_ == "max_rounds" and cut_short.rounds_ == 2 and not cut_short.converged_
     with pytest.warns(ConvergenceWarning, match=r"RandSVM stopped before it reached tol; raise max_rounds$"):
         RandSVM(C=1, gamma=0.05, k=1000, c=0.5, max_rounds=2).fit(data.X, data.y)
-    with pytest.warns(ConvergenceWarning, match="no room for violators beside the support vectors: raise c"):
+    with pytest.warns(ConvergenceWarning, match="no room for violators next to the support vectors: raise c"):
         RandSVM(C=1, gamma=0.05, k=100, c=0.3).fit(data.X, data.y)
 
 

@@ -43,7 +43,7 @@ class BootstrapCleaning(
     others those with the most entropy of the answers are kept. Binary in the paper; with more classes the entropy is
     that of the predicted classes, and the two rules for cleaning are the same.
 
-    Kept rows are ordinary rows of weight 1: they mark the border, and stand for no others.
+    Kept rows are ordinary rows of weight 1: they mark the border and represent no others.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class BootstrapCleaning(
 
     @classmethod
     def warm_up(cls) -> None:
-        SOLVERS.get("smo").warm_up()  # whose compiled code all kernel models predict by
+        SOLVERS.get("smo").warm_up()  # all kernel models predict with its compiled code
 
     def _reduce(self, X, y, weights):
         if self.select not in SELECTIONS:
@@ -200,7 +200,7 @@ class BootstrapCleaning(
         return facts if self.curve_ is None else facts | {"curve": self.curve_}
 
     def _auditor(self, weak_params):
-        """The SVM for all rows; one that cannot be is told before any work."""
+        """The SVM for all rows; one that cannot be built is reported before any work."""
         solver_class = SOLVERS.get(self.weak)
         whose = f"{self.weak}, which is to audit,"
         parse_kernel(self.kernel, solver_class.kernels, whose=whose, mixes=solver_class.mixes_kernels)
@@ -221,7 +221,7 @@ class BootstrapCleaning(
         }
 
     def _check_classes(self, classes, codes, kept, facts) -> None:
-        """A class that is no longer there must not go unnoticed."""
+        """A class that was lost must not go unnoticed."""
         left = classes[np.unique(codes[kept])]
         if len(left) == 0:
             raise InputError(

@@ -45,7 +45,7 @@ def gelling_point(
             return curve[-2][0], curve
         if proportion >= cap:
             return proportion, curve
-        following = round(proportion + step, 12)  # 0.1 + 0.2 is to be 0.3
+        following = round(proportion + step, 12)  # so that 0.1 + 0.2 is 0.3
         proportion = cap if following > cap * (1 - 1e-9) else following
 
 

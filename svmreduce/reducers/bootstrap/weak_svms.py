@@ -71,7 +71,7 @@ class WeakSVMs:
             norm: learn_norm(norm, X).mapped(X) for norm in {GAUSSIANS.get(part.name) for part in parts} - {None}
         }
         self.members = [(self._settings(part, settings), GAUSSIANS.get(part.name)) for part in parts]
-        for own, _ in self.members:  # so that a wrong one is told before anything is trained
+        for own, _ in self.members:  # so that a wrong one is reported before anything is trained
             build_method(weak, self.solver_class, own)
 
     def _settings(self, part: KernelPart, settings: dict) -> dict:
@@ -93,7 +93,7 @@ class WeakSVMs:
         return [self._draw(number, size, 0) for number in range(len(self.members) if members is None else members)]
 
     def _draw(self, number: int, size: int, draws: int, why: object = _ONE_CLASS) -> Sample:
-        """The next sample with rows of two classes; one that has not is drawn anew, and counted."""
+        """The next sample with rows of two classes; any other is drawn again, and counted."""
         for draw in range(draws, MOST_DRAWS):
             rows = np.random.default_rng([self.seed, number, draw]).integers(self.n, size=size)
             codes = self.codes[rows]
@@ -101,12 +101,12 @@ class WeakSVMs:
                 return Sample(rows, draw)
             why = _ONE_CLASS
         raise InputError(
-            f"weak SVM {number + 1} could be trained on none of {MOST_DRAWS} samples of {size} rows, at last because "
+            f"weak SVM {number + 1} could be trained on none of {MOST_DRAWS} samples of {size} rows, lastly because "
             f"{why}; raise proportion"
         )
 
     def train(self, samples: list[Sample]) -> list[WeakSVM]:
-        """One SVM for each sample; a sample on which training fails is drawn anew, and counted, too."""
+        """One SVM for each sample; a sample on which training fails is also drawn again and counted."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # counted instead
             return in_threads(lambda number: self._train_one(number, samples[number]), len(samples), self.threads)
@@ -145,7 +145,7 @@ class WeakSVMs:
             start = perf_counter()
             number, rows = job
             member = bundle[number]
-            predicted[job] = member.solver.model_.predict(member.X[rows], threads=1)  # rows known to be sound
+            predicted[job] = member.solver.model_.predict(member.X[rows], threads=1)  # the rows are already checked
             classifying.append(perf_counter() - start)
             tell()
 

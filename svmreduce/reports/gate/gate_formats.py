@@ -1,4 +1,4 @@
-"""A comparison written down: for the terminal, as Markdown, and as JUnit XML for CI."""
+"""A comparison as text: for the terminal, as Markdown, and as JUnit XML for CI."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _COLUMNS = [
 
 
 def summary_line(comparison: RunComparison) -> str:
-    """One sentence: the verdict, then what it rests on."""
+    """One sentence: the verdict, then what it is based on."""
     head = {0: "Fine", 1: "REGRESSION", 4: "NOT COMPARABLE"}[comparison.exit_code]
     found = {verdict: len(comparison.of(verdict)) for verdict in _TITLES}
     text = (
@@ -44,7 +44,7 @@ def summary_line(comparison: RunComparison) -> str:
         f" ({sum(comparison.matched.values())} rows matched, {comparison.judged} numbers judged)"
     )
     if not comparison.judged and not found[REGRESSION]:
-        text += "; there was nothing that could be judged"
+        text += "; nothing could be judged"
     return text
 
 

@@ -40,7 +40,7 @@ class Finding:
 
 @dataclass
 class RunComparison:
-    """What became of each row of the base, and the exit code that follows from it."""
+    """The outcome of each row of the base, and the exit code that follows."""
 
     findings: list[Finding] = field(default_factory=list)
     matched: Counter = field(default_factory=Counter)  # (data set, method) -> rows that both runs have
@@ -54,7 +54,7 @@ class RunComparison:
 
     @property
     def exit_code(self) -> int:
-        """A regression outweighs a missing row: it is certain, and what is missing is named beside it."""
+        """A regression outweighs a missing row: it is certain, and what is missing is also named."""
         if self.of(REGRESSION):
             return EXIT_REGRESSION
         return EXIT_NOT_COMPARABLE if self.of(MISSING) or not self.judged else 0
@@ -74,7 +74,7 @@ class RunComparison:
 
 
 def compare_runs(base: Run, new: Run, tolerances: dict[str, GateTolerance] | None = None) -> RunComparison:
-    """Judge ``new`` against ``base``; ``tolerances`` take the place of the defaults of the metrics they name."""
+    """Judge ``new`` against ``base``; ``tolerances`` replace the defaults of the metrics they name."""
     limits = DEFAULTS | (tolerances or {})
     old_rows, new_rows = ({record.identity: record for record in run.records} for run in (base, new))
     result = RunComparison(notes=list(_notes(base, new, old_rows, new_rows)))
@@ -112,7 +112,7 @@ def _judge_row(result: RunComparison, old: Record, current: Record, limits: dict
 
 
 def _verdict(worsening: float, allowed: float, size: float) -> str | None:
-    slack = allowed + 1e-12 * size  # 0.98 - 0.978 is a trifle more than 0.002
+    slack = allowed + 1e-12 * size  # 0.98 - 0.978 is slightly more than 0.002
     if worsening > slack:
         return REGRESSION
     return IMPROVED if -worsening > slack else None
@@ -177,7 +177,7 @@ def _notes(base: Run, new: Run, old_rows: dict, new_rows: dict) -> Iterator[str]
             yield f"unreadable lines in {name}: {run.unreadable} ({run.path})"
         if len(rows) < len(run.records):
             doubles = len(run.records) - len(rows)
-            yield f"rows that stand twice in {name}, with other parameters: {doubles}; the later ones count"
+            yield f"rows that appear twice in {name}, with other parameters: {doubles}; the later ones count"
     both = old_rows.keys() & new_rows.keys()
     others = sum(old_rows[key].id != new_rows[key].id for key in both)
     if others:

@@ -17,12 +17,12 @@ def cell(column: Column, value) -> Markup:
 
 
 def _judged(cell: JudgedCell) -> Markup:
-    """The reason shows when the pointer rests on the cell, and is repeated in the last column."""
-    told = ": ".join(filter(None, (cell.verdict, cell.reason)))
+    """The reason is shown when the pointer is on the cell, and again in the last column."""
+    hint = ": ".join(filter(None, (cell.verdict, cell.reason)))
     parts = [
         tag("span", f"{cell.text(cell.printed)} → ", class_="printed"),
         tag("span", cell.text(cell.measured), class_="measured"),
         tag("span", cell.mark, class_="mark"),
     ]
     shown = cell.printed if cell.measured is None else cell.measured
-    return tag("td", *parts, class_=slug(cell.verdict), title=told, data_value=shown)
+    return tag("td", *parts, class_=slug(cell.verdict), title=hint, data_value=shown)

@@ -1,4 +1,4 @@
-"""Which records belong to a printed row: data sets by their cards, methods by their labels and parameters."""
+"""The records of a printed row: data sets are found by their cards, methods by their labels and parameters."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def printed_size(printed: PrintedTable, row: dict) -> int | None:
 
 
 def _source(title: str, config: dict) -> dict:
-    """What the config says about a data set; without it the title must do."""
+    """What the config says about a data set; without it the title decides."""
     for entry in config.get("datasets") or []:
         entry = {"name": entry} if isinstance(entry, str) else entry
         names = (entry.get("as"), entry.get("name"), f"{entry.get('generator')}:{entry.get('rows')}")
@@ -124,8 +124,8 @@ def _kinship(paper: str, name: str, title: str, source: dict) -> int | None:
 
 
 def _card_names(name: str, paper: str) -> tuple[str | None, str | None]:
-    """What a paper calls the data of a card: the very data, and the data that it stands in for."""
-    from svmreduce.data.cards import all_cards  # loads pydantic, which a report without a printed table can do without
+    """What a paper calls the data of a card: the same data, and the data that it replaces."""
+    from svmreduce.data.cards import all_cards  # loads pydantic, which most reports do not need
 
     word, _, variant = name.partition(":")
     cards = all_cards()
@@ -141,7 +141,7 @@ def _card_names(name: str, paper: str) -> tuple[str | None, str | None]:
 
 
 def _kernel(params: dict) -> str:
-    return params.get("kernel", "rbf")  # what every kernel method has when nothing else is said
+    return params.get("kernel", "rbf")  # the default of every kernel method
 
 
 def _is_ranked(record: Record) -> bool:
@@ -150,7 +150,7 @@ def _is_ranked(record: Record) -> bool:
 
 
 def _agrees(record: Record, key: str, printed, lenient: bool) -> bool:
-    """Has the record this value of the parameter? One that it does not have is no contradiction to a label."""
+    """Does the record have this value of the parameter? One that it lacks does not contradict a label."""
     if printed is None:
         return True
     value = _parameter(record, key)

@@ -23,10 +23,10 @@ class MeasuredRow:
     dataset: str = ""
     method: str = ""
     values: dict[str, float | None] = field(default_factory=dict)
-    problem: str = ""  # why there is no value, though it was tried
+    problem: str = ""  # why there is no value although it was tried
     caveats: tuple[str, ...] = ()  # what is not as in the paper
     grid_caveats: tuple[str, ...] = ()  # the same for means over the grid
-    sides: dict[str, tuple[int, int]] = field(default_factory=dict)  # directions that no single number tells
+    sides: dict[str, tuple[int, int]] = field(default_factory=dict)  # directions that no single number shows
 
     @property
     def is_tried(self) -> bool:
@@ -163,7 +163,7 @@ class Measured:
         return means | {f"{name}_std": _deviation(values) for name, values in columns.items()}
 
     def _training_seconds(self, fit: Record) -> float | None:
-        """Reduction and training; a reduction without a time on record leaves no figure."""
+        """Reduction and training; a reduction without a recorded time leaves no figure."""
         parts = [fit.seconds.get("solve"), fit.seconds.get("reduce") or 0.0]
         if fit.reduction:
             parts.append(self._reduction_seconds.get(fit.reduction))
@@ -182,7 +182,7 @@ class Measured:
 
 
 def averaged_rows(printed: PrintedTable, row: dict) -> list[dict]:
-    """The rows that a printed average is over; none if the row is no average."""
+    """The rows that a printed average is over; none if the row is not an average."""
     if row.get("dataset") == "average_printed":
         same = [other for other in printed.rows if other["method"] == row["method"] and other is not row]
         return [other for other in same if other["status"] == "ok"]

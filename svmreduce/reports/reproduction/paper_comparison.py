@@ -39,7 +39,7 @@ _EXTRAS = {
 
 @dataclass
 class ComparedRow:
-    """A printed row: what names it, its cells by column, and what stands beside them."""
+    """A printed row: what names it, its cells by column, and the figures next to them."""
 
     names: dict
     found: MeasuredRow
@@ -55,7 +55,7 @@ class PaperComparison:
 
     printed: PrintedTable
     layout: Layout
-    columns: list[PrintedColumn]  # those free of the machine first
+    columns: list[PrintedColumn]  # those that do not depend on the machine first
     rows: list[ComparedRow]
 
     @property
@@ -104,7 +104,7 @@ def known_table(name: str | None) -> str | None:
     paper, _, table = str(name or "").partition(":")
     try:
         return name if table in LAYOUTS.get(paper, {}) and papers.find(name) else None
-    except InputError:  # a paper whose tables are not at hand
+    except InputError:  # a paper whose tables are not included
         return None
 
 
@@ -127,7 +127,7 @@ def _row(
 
 
 def _worst(cells: Iterable[JudgedCell]) -> str:
-    """One word for a row: that of its worst cell, else why there is none."""
+    """The verdict of a row: that of its worst cell, else why there is none."""
     found = {cell.verdict for cell in cells}
     order = (*reversed(JUDGED), NOT_COMPARABLE, NOT_MEASURED, NOT_PRINTED)
     return next(verdict for verdict in order if verdict in found)
@@ -154,18 +154,18 @@ def notes(found: PaperComparison) -> list[str]:
     lines = [
         f"{found.printed.caption}. Cells: {counts}.",
         "✓ reproduced, within the tolerance; ≈ same direction; ✗ contradicted; ≠ other direction, but on other data, "
-        "fewer rows or a smaller grid; ∅ not comparable. A row is called by the worst of its cells that are free "
-        "of the machine, and by any that is contradicted.",
+        "fewer rows or a smaller grid; ∅ not comparable. A row has the verdict of the worst of its cells that "
+        "do not depend on the machine; a contradicted cell always counts.",
         f"Tolerances: {'; '.join(limits)}.",
     ]
     if any(column.same_engine for column in found.columns):
         lines.append(
             "ETS and OTS are shown against the baseline and judged against the same engine on all rows, where the run "
-            "has it: in the paper method and baseline share their engine."
+            "has it: in the paper, method and baseline share their engine."
         )
     free = [column.title for column in found.columns if found.printed.is_hardware_free(column.field)]
     if free:
-        lines.append(f"Free of the machine: {', '.join(free)}.")
+        lines.append(f"Independent of the machine: {', '.join(free)}.")
     return lines
 
 

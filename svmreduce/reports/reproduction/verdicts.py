@@ -1,7 +1,7 @@
 """The verdict for every cell of a printed table.
 
 - *reproduced*: within the tolerance of its column,
-- *same direction*: not that near, but it says the same (a gain stays a gain, a loss a loss, a trend a trend),
+- *same direction*: not that close, but with the same meaning (a gain stays a gain, a loss a loss, a trend a trend),
 - *contradicted*: it says something else,
 - *other direction*: it says something else, but about other data, fewer rows or a smaller grid,
 - *not comparable*: another machine's seconds, a run that did not finish, other data where a figure has no direction.
@@ -24,7 +24,7 @@ NOT_MEASURED, NOT_PRINTED = "not measured", "not printed"
 JUDGED = (REPRODUCED, SAME_DIRECTION, OTHER_DIRECTION, CONTRADICTED)  # from best to worst
 MARKS = {REPRODUCED: "✓", SAME_DIRECTION: "≈", OTHER_DIRECTION: "≠", CONTRADICTED: "✗", NOT_COMPARABLE: "∅"}
 MARKS |= {NOT_MEASURED: "", NOT_PRINTED: ""}
-FAR = 10  # tolerances: a level so far off is contradicted, whatever its distance from the baseline
+FAR = 10  # tolerances: a level this far off is contradicted, whatever its distance from the baseline
 _BLANK = {
     "not_completed": "the paper's run did not finish",
     "did_not_finish_in_a_day": "the paper's run did not finish in a day",
@@ -87,7 +87,7 @@ def judge(
 
 
 def number(value: float, digits: int) -> str:
-    """Fixed digits as printed; large or tiny numbers by the digits that count."""
+    """Fixed digits as printed; large or tiny numbers by significant digits."""
     small = value and abs(value) < 0.5 * 10**-digits
     return significant(value) if small or abs(value) >= 10_000 else f"{value:.{digits}f}"
 

@@ -1,4 +1,4 @@
-"""Curves for the figures: training time over rows, scores over a parameter, what a method wrote down as it ran."""
+"""Curves for the figures: training time over rows, scores over a parameter, what a method recorded while it ran."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def swept(run: Run) -> Iterator[Sweep]:
 
 
 def histories(run: Run) -> Iterator[tuple[str, str, list[Curve]]]:
-    """What a method wrote down while it ran: every counter that is a list of numbers, or of (step, number) pairs."""
+    """What a method recorded while it ran: every counter that is a list of numbers, or of (step, number) pairs."""
     found: dict[tuple[str, str], dict[str, Curve]] = {}
     for record in run.fits:
         for name, values in record.counters.items():

@@ -148,7 +148,7 @@ def sweep(found: Sweep, looks: Looks) -> Figure:
 
 
 def history(dataset: str, name: str, curves: list[Curve], looks: Looks) -> Figure:
-    """What methods wrote down as they ran, step by step."""
+    """What methods recorded while they ran, step by step."""
     figure, axes = new_figure(dataset)
     for curve in curves:
         axes.plot(curve.x, curve.y, color=looks[curve.label].colour)
@@ -161,9 +161,9 @@ def history(dataset: str, name: str, curves: list[Curve], looks: Looks) -> Figur
 
 
 def speedups(rows: list[dict], looks: Looks) -> Figure:
-    """What the reduction brings, and what only the engine: overall speed-ups against both.
+    """What the reduction gains, and what only the engine does: overall speed-ups against both.
 
-    One line per data set and method; where that is too much, one per data set and a legend.
+    One line per data set and method; where there are too many, one per data set and a legend.
     """
     names = [f"{drawing.cut(row['dataset'], 20)}, {short_name(row['method'])}" for row in rows]
     legend = {short_name(row["method"]) for row in rows} if len(rows) > MOST_LINES else None

@@ -1,4 +1,4 @@
-"""Where the records of a run were measured: machines, versions, load, code, and what became of the records."""
+"""Where the records of a run were measured: machines, versions, load, code, and the outcomes of the records."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def environment_facts(run: Run) -> dict:
 
 
 def environment_lines(run: Run) -> list[str]:
-    """The footer of a report. What differs between records is told with its number of records."""
+    """The footer of a report. A value that differs between records is shown with its number of records."""
     facts = environment_facts(run)
     statuses = ", ".join(f"{count} {status}" for status, count in facts["statuses"].items())
     made = f", made in {facts['runs']} runs" if facts["runs"] > 1 else ""
@@ -41,14 +41,14 @@ def environment_lines(run: Run) -> list[str]:
     if facts["of_other_settings"]:
         lines.append(f"Not shown: {facts['of_other_settings']} records of other settings in the same folder")
     if facts["unreadable_lines"]:
-        lines.append(f"Unreadable lines passed over: {facts['unreadable_lines']}, in {run.path}")
+        lines.append(f"Unreadable lines skipped: {facts['unreadable_lines']}, in {run.path}")
     for host, known in facts["hosts"].items():
         load = f", load {known['load_min']:.2f} to {known['load_max']:.2f}" if known["load_min"] is not None else ""
         lines.append(f"Host {host}: {known['cpu'] or 'unknown CPU'}{load}, {known['records']} records")
     pairs = [("Threads", facts["threads"]), ("Engine", facts["engines"]), ("Code", facts["code"])]
-    lines += [f"{title}: {_told(counts)}" for title, counts in pairs if counts]
+    lines += [f"{title}: {_shown(counts)}" for title, counts in pairs if counts]
     if facts["versions"]:
-        lines.append("Versions: " + ", ".join(f"{name} {_told(known)}" for name, known in facts["versions"].items()))
+        lines.append("Versions: " + ", ".join(f"{name} {_shown(known)}" for name, known in facts["versions"].items()))
     if facts["first_started"]:
         lines.append(f"Started: {facts['first_started']} to {facts['last_started']}")
     return lines
@@ -76,11 +76,11 @@ def _versions(places: list[dict]) -> dict:
 
 
 def _counted(values) -> dict:
-    """How many records have which value, as text; none for those that do not tell."""
+    """How many records have which value; records without a value are left out."""
     return dict(Counter(str(value) for value in values if value is not None).most_common())
 
 
-def _told(counts: dict) -> str:
+def _shown(counts: dict) -> str:
     if len(counts) == 1:
         return next(iter(counts))
     return ", ".join(f"{value} ({count} records)" for value, count in counts.items())

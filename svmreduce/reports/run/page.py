@@ -20,7 +20,7 @@ from svmreduce.reports.run import plots, run_tables, summary_text
 from svmreduce.reports.run.measured_on import environment_facts, environment_lines
 from svmreduce.reports.run.plots import Drawing
 
-MOST_FITS = 600  # rows; a page with more of them is no page any more
+MOST_FITS = 600  # rows; a page with more of them would be too long
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 _FIRST = (
     "dataset", "method", "kept_percent", "max_accuracy", "mean_accuracy", "rmse", "best_mse", "ots", "ots_same_engine",
@@ -54,7 +54,7 @@ def html(run: Run, paper: PaperComparison | None, command: str) -> str:
         tag("header", tag("h1", title), tag("p", line, class_="meta")),
         tag("nav", tag("ul", *links), aria_label="On this page"),
         tag("main", *(tag("section", *content, id=_anchor(name)) for name, content in sections.items())),
-        tag("footer", tag("p", "Made by ", tag("code", command), ". This file needs nothing else to be read.")),
+        tag("footer", tag("p", "Made by ", tag("code", command), ". This file is self-contained.")),
         tag("script", _asset("page.js")),
     ]
     head = [
@@ -99,7 +99,7 @@ def _paper(paper: PaperComparison, made: list[Drawing]) -> list[Markup]:
     drawn = [_figure(one) for one in made if one.kind.startswith("printed ")]
     figures = tag("div", *drawn, class_="figures") if drawn else ""
     return [
-        tag("h2", "Beside the paper"),
+        tag("h2", "Compared with the paper"),
         tag("p", f"{paper.printed.title}. {paper.printed.caption}. Each cell: printed → measured."),
         tag("div", *parts, class_="tally", role="img", aria_label="Verdicts: " + _counted(counts)),
         tag("ul", *legend, class_="legend"),
@@ -144,8 +144,8 @@ _MADE = tag("a", "How it was made", href="#how-it-was-made")
 def _failures(run: Run) -> list[Markup]:
     failures = run_tables.failures_table(run)
     if not failures.rows:
-        return [tag("h2", "Failures"), tag("p", "Every reduction and every fit ended well.")]
-    text = f"{len(failures.rows)} of {len(run.records)} records did not end well."
+        return [tag("h2", "Failures"), tag("p", "Every reduction and every fit succeeded.")]
+    text = f"{len(failures.rows)} of {len(run.records)} records did not succeed."
     return [tag("h2", "Failures"), tag("p", text), table(failures, is_tall=len(failures.rows) > 20)]
 
 

@@ -29,7 +29,7 @@ _POINTS = "Large: each method at its best grid point; small: its other points. H
 _CAPTIONS = {
     "speed-up": (
         "Filled: against the baseline. Hollow: against the same engine on all rows, which is what the reduction itself "
-        "brings. The reduction's time is included."
+        "gains. The reduction's time is included."
     ),
     "best accuracy": "Of each method at its best grid point, means over folds and seeds.",
     "mean accuracy": "Of each method over the whole grid: how much a wrong guess of the parameters costs.",
@@ -48,7 +48,7 @@ _CAPTIONS = {
     "course": "As the method recorded it while it ran.",
     "paper": "Green: reproduced; blue: same direction; yellow: other direction; orange: contradicted; hollow: none.",
 }
-# What stands side by side for all data sets: kind of figure, fact, name of the axis, factor
+# What is shown side by side for all data sets: kind of figure, fact, name of the axis, factor
 _ACROSS = (
     ("best accuracy", "max_accuracy", "accuracy (%)", 100),
     ("mean accuracy", "mean_accuracy", "accuracy (%)", 100),
@@ -65,7 +65,7 @@ class Drawing:
     dataset: str  # empty: not among the figures by data set
     caption: str
     figure: Figure
-    number: int = 1  # tells apart what would have the same name
+    number: int = 1  # distinguishes what would have the same name
 
     @property
     def name(self) -> str:
@@ -97,7 +97,7 @@ def drawings(run: Run, paper: PaperComparison | None = None) -> list[Drawing]:
 
 
 def write(made: Iterable[Drawing], folder: str | Path, suffix: str = "svg") -> list[Path]:
-    """Files named by what they show; the folder is made if need be."""
+    """Files named by what they show; the folder is created if necessary."""
     written = []
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)

@@ -120,11 +120,11 @@ def reductions_table(run: Run) -> Table:
 
 
 def failures_table(run: Run) -> Table:
-    """Every reduction and every fit that did not end well, with its reason."""
+    """Every reduction and every fit that did not succeed, with its reason."""
     failed = sorted((record for record in run.records if not record.is_ok), key=lambda record: record.identity)
     rows = [{column.key: getattr(record, column.key) for column in FAILURES} for record in failed]
     rows = [row | {"point": record.point_text} for row, record in zip(rows, failed, strict=True)]
-    return Table(f"{_title(run)}: cells that did not end well ({len(rows)})", FAILURES, rows)
+    return Table(f"{_title(run)}: cells that did not succeed ({len(rows)})", FAILURES, rows)
 
 
 def environment_table(run: Run) -> Table:

@@ -1,4 +1,4 @@
-"""A run in a few sentences, made from its numbers: what was compared, what was gained at what loss, what failed."""
+"""A run in a few sentences: what was compared, what was gained at what loss, what failed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _compared(run: Run) -> str:
     text = f"{_count(len(methods), 'method')} ({_listed(methods)}) on {_count(len(datasets), 'data set')}"
     text += f" ({_listed(datasets)}), {_count(points, 'grid point')}"
     text += f", {_count(splits, 'fold, seed or repeat', 'folds, seeds and repeats')}" if splits > 1 else ""
-    text += ", and beside each reduction a random sample of equal size" if run.controls else ""
+    text += ", and a random sample of equal size for each reduction" if run.controls else ""
     return f"{text}: {_count(len(run.fits), 'fit')}."
 
 

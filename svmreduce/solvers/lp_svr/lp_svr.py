@@ -28,7 +28,7 @@ class _LinearProgramme(
     Parameters
     ----------
     C : float
-        Half the price of a unit outside the tube, as the paper prints it.
+        Half the penalty of a unit outside the tube, as the paper prints it.
     tol : float
         Largest violation of the optimality conditions, in units of the target.
     working_set : int
@@ -36,7 +36,7 @@ class _LinearProgramme(
     candidates : int
         Rows that may carry a coefficient: a random sample where there are more rows. Errors count on all rows.
     max_iter : int
-        Most linear programs per problem; -1 leaves the limit to the solver.
+        Maximum number of linear programs per problem; -1 leaves the limit to the solver.
     """
 
     epsilon: float = 0.1
@@ -78,7 +78,7 @@ class LPSVR(_LinearProgramme, SVMRegressor):
 
     ``history_`` has after each linear program how many rows were *saturated* (outside the tube), *exact* (on its edge)
     and *sparse* (with a coefficient). The paper's definition of saturated reads "inside", which is that of the rows
-    that are no support vectors; the two are taken as interchanged. ``curves_`` has the same as lists, of the first
+    that are not support vectors; the two are taken as interchanged. ``curves_`` has the same as lists, of the first
     class where there are several.
 
     Parameters

@@ -36,7 +36,7 @@ class Edges:
 
 
 def contest(rng, amount, winners: int):
-    """Positions of the worst: shuffled into so many groups, the largest of each.
+    """Positions of the worst: shuffled into groups, the largest of each group.
 
     The worst of all is always there, but not its near twins only.
     """

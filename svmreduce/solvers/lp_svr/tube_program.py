@@ -8,7 +8,7 @@ solved is its dual, which is much smaller: no slacks, and one row per coefficien
 where s = ±1 is a side of the tube: the row is above it or below it. α and b are the dual values of the rows.
 
 The paper's equalities (1) have one slack u for both sides of the tube. Added up they say u = ε + ξ, and then
-f(xⱼ) = dⱼ for every row: no tube at all. It must be one slack per side, as in every SVR, and that is what stands here.
+f(xⱼ) = dⱼ for every row: no tube at all. It must be one slack per side, as in every SVR, and so it is here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FINEST, _USUAL = 1e-10, 1e-7  # HiGHS's own tolerances
 
 @dataclass(frozen=True)
 class Basis:
-    """Where the simplex method stands: a status for each variable and each row of the program."""
+    """The state of the simplex method: a status for each variable and each row of the program."""
 
     variables: np.ndarray
     rows: np.ndarray
@@ -45,7 +45,7 @@ class Answer:
 def solve_program(matrix, gain, upper, basis: Basis | None, tol: float) -> Answer:
     """max gain·λ, 0 ≤ λ ≤ upper, −1 ≤ matrix·λ ≤ 1, but = 0 in the last row.
 
-    Goes on from ``basis`` if there is one. When rounding has spoilt that, it starts afresh.
+    Starts from ``basis`` if there is one; when rounding has spoilt that, from scratch.
     """
     model = highspy.Highs()
     model.silent()

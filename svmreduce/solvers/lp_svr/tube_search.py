@@ -62,7 +62,7 @@ def solve(X, target, weights, kernel, *, C, epsilon, tol, first, candidates, max
     candidates : row numbers
         The rows that may carry a coefficient, and the first sample.
     max_iter : int
-        Most linear programs; -1 for 10,000.
+        Maximum number of linear programs; -1 for 10,000.
     """
     # The problem is the same in any unit of the target and from any zero, but the linear program's tolerances are not
     middle, spread = float(np.median(target)), float(np.std(target))

@@ -55,7 +55,7 @@ class RandSVM(
         A sample has c·k rows. (The paper does not print its value.)
     backend : {"smo", "libsvm", "liblinear"}
         What solves a sample. ``liblinear`` is for the linear kernel: hinge loss, the intercept is penalised,
-        and several classes are told apart one against the rest.
+        and several classes are handled one against the rest.
     tol : float
         Largest violation of the optimality conditions on all rows, if it ends without violators.
     cache_mb : float
@@ -77,7 +77,7 @@ class RandSVM(
         many of those).
     gap_ : float or None
         Largest violation of the optimality conditions on all rows. None unless it ended without violators,
-        and with LIBLINEAR, which does not tell its multipliers.
+        and with LIBLINEAR, which does not report its multipliers.
     duality_gap_ : float or None
         Primal objective on all rows minus dual objective, if it ended without violators.
     largest_norm_ : float
@@ -164,12 +164,12 @@ class RandSVM(
 
     def _advice(self) -> str:
         if SAMPLE_FULL in self.stop_reason_:
-            return "there is no room for violators beside the support vectors: raise c"
+            return "there is no room for violators next to the support vectors: raise c"
         return "raise max_rounds" if OUT_OF_ROUNDS in self.stop_reason_ else super()._advice()
 
 
 def support_limit(n: int, epsilon: float, delta: float, separable: bool) -> int:
-    """k of the paper's bound (natural logarithm); n where it is no limit."""
+    """k of the paper's bound (natural logarithm); n where it sets no limit."""
     if epsilon == 0:
         return n
     return math.ceil((16 if separable else 32) * math.log(4 * n / delta) / epsilon**2)

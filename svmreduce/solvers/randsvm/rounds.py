@@ -25,7 +25,7 @@ class Rounds:
     ----------
     backend : SMO, Libsvm or Liblinear, ready to fit a sample
     X, y, weights, kernel : the problem, targets ±1
-    k : stop at so many support vectors
+    k : stop at this many support vectors
     size : rows of a sample
     dtype : of the kernel values in a scan; whatever decides is done in double
     tell : callable(str) or None
@@ -68,7 +68,7 @@ class Rounds:
         return OUT_OF_ROUNDS if len(self.history) == self.max_rounds else None
 
     def _with_both_classes(self, rows):
-        """The rows in order; if a class is missing, its first row comes along, for no backend works without."""
+        """The rows in order; if a class is missing, its first row is added, because no backend works without it."""
         for sign in (-1.0, 1.0):
             if not np.any(self.y[rows] == sign):
                 rows = np.append(rows, np.argmax(self.y == sign))
@@ -88,7 +88,7 @@ class Rounds:
         rows = self.sample
         weights = self.weights[rows] if self.backend.accepts_weights else None
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the last one counts, and is told by us
+            warnings.simplefilter("ignore", ConvergenceWarning)  # only the last one counts, and we report it
             fitted = self.backend.fit(self.X[rows], self.y[rows], sample_weight=weights)
         self.n_iter += fitted.n_iter_ or 0
         model = fitted.model_

@@ -152,7 +152,7 @@ def test_more_steps_to_an_end_that_was_not_reached_before_are_no_regression():
 def test_a_gate_that_measured_nothing_does_not_pass():
     result = judged([failed()], [failed()])
     assert (result.exit_code, result.findings) == (4, [])
-    assert "there was nothing that could be judged" in terminal(comparison_tables(result))
+    assert "nothing could be judged" in terminal(comparison_tables(result))
     assert ElementTree.fromstring(junit(result)).get("errors") == "1"
 
 
@@ -212,7 +212,7 @@ def test_what_is_odd_about_the_runs_is_told():
     result = compare_runs(as_run([record()], unreadable=1), as_run([record(), other]))
     assert result.notes[:3] == [
         "unreadable lines in BASE: 1 (nowhere/records.jsonl)",
-        "rows that stand twice in NEW, with other parameters: 1; the later ones count",
+        "rows that appear twice in NEW, with other parameters: 1; the later ones count",
         "rows run with other parameters or data than in BASE: 1 of 1",
     ]
 

@@ -144,7 +144,7 @@ def test_the_summary_is_true(tmp_path):
     write(tmp_path / "run", whole_run())
     found = summary_text.sentences(store.read(tmp_path / "run"))
     assert found[0].startswith("4 methods (libsvm, reduced, slow, smo) on 2 data sets (board, toy), ")
-    assert "and beside each reduction a random sample of equal size" in found[0]
+    assert "and a random sample of equal size for each reduction" in found[0]
     board = found[1]
     # reduced: 2 + 0.5 s against 4 s of libsvm and 3 s of smo; 1 s against 2 s a fit; 94 % against 95 %, sample 90 %
     assert board.startswith(
@@ -248,7 +248,7 @@ def test_the_command_writes_one_file(tmp_path):
     both = invoke("report", folder, "--html", file, "--format", "markdown")
     assert both.stdout.startswith("page in") and "## made-up smoke" in both.stdout
     wrong = invoke("report", folder, "--html", folder / "records.jsonl")
-    assert wrong.exit_code == 2 and "is also read here" in wrong.stderr
+    assert wrong.exit_code == 2 and "is also an input" in wrong.stderr
 
 
 def test_a_run_remembers_its_command(tmp_path):

@@ -145,7 +145,7 @@ def test_where_it_was_measured():
     lines = environment_table(as_run(made, unreadable=2)).notes
     assert lines == [
         "Records: 10 (10 ok), made in 2 runs",
-        "Unreadable lines passed over: 2, in nowhere/records.jsonl",
+        "Unreadable lines skipped: 2, in nowhere/records.jsonl",
         "Host other: A CPU, load 1.75 to 1.75, 1 records",
         "Host box: A CPU, load 0.25 to 0.50, 9 records",
         "Threads: 1 (9 records), 2 (1 records)",
