@@ -234,7 +234,7 @@ def test_offline_says_which_file_to_put_where(place, monkeypatch):
     with pytest.raises(InputError, match="no download address; see a drawer"):
         catalog.load("tiny")
     monkeypatch.setenv("SVMREDUCE_MIRROR", str(place.mirror / "nowhere"))
-    with pytest.raises(InputError, match="SVMREDUCE_MIRROR is .*, which is not a folder"):
+    with pytest.raises(InputError, match=r"SVMREDUCE_MIRROR is .*, which is not a folder"):
         catalog.load("tiny")
 
 

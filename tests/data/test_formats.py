@@ -333,7 +333,7 @@ def test_the_label_column_of_a_table(tmp_path):
     for label in (0, -3, "kind"):
         rows = dataset(tmp_path, b"kind,a,b\n1,2.5,3\n2,4.5,5\n", label=label)
         assert rows.is_table and rows.y.tolist() == [1, 2] and rows.X.tolist() == [[2.5, 3], [4.5, 5]]
-    with pytest.raises(InputError, match="stand first in every line of a LIBSVM file"):
+    with pytest.raises(InputError, match="are first in every line of a LIBSVM file"):
         dataset(tmp_path, b"1 1:2\n", label=0)
     assert not dataset(tmp_path, b"1 1:2\n").is_table
 

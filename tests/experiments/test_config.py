@@ -122,10 +122,10 @@ def test_every_experiment_that_comes_with_the_package_can_be_planned(path, scale
     assert isinstance(config, Config) and expand(config)
 
 
-def test_a_key_that_stands_twice_is_told_with_its_line(tmp_path):
+def test_a_key_that_appears_twice_is_reported_with_its_line(tmp_path):
     path = write(tmp_path)
     path.write_text(path.read_text() + "name: again\n")
-    with pytest.raises(InputError, match=r"line [0-9]+: the key 'name' stands twice"):
+    with pytest.raises(InputError, match=r"line [0-9]+: the key 'name' appears twice"):
         load(path)
 
 
