@@ -49,7 +49,7 @@ kernel_options = _together(
         "-g",
         "--gamma",
         callback=lambda ctx, option, text: text if text is None else parse_value(text),
-        help="Kernel width: a number, scale, auto or auto-distance.",
+        help="Kernel parameter gamma: a number, scale, auto or auto-distance.",
     ),
     click.option("-d", "--degree", type=int, help="Degree of the poly kernel."),
     click.option("-r", "--coef0", type=float, help="Constant of the poly, sigmoid and kmod kernels."),

@@ -38,9 +38,13 @@ Examples:
 @click.command(epilog=_EPILOG)
 @click.argument("source", metavar="IN")
 @click.argument("out", metavar="OUT")
-@click.option("--method", default="derive_rs", show_default=True, help="See svmreduce methods.")
+@click.option("--method", default="derive_rs", show_default=True, help="Name of a reducer; see svmreduce methods.")
 @kernel_options
-@click.option("--epsilon", type=float, help="Largest squared distance left unexplained (derive_rs).")
+@click.option(
+    "--epsilon",
+    type=float,
+    help="Largest squared distance between a dropped row and its mixture of kept rows (derive_rs).",
+)
 @click.option(
     "--proportion",
     callback=lambda ctx, option, text: text if text is None else parse_value(text),

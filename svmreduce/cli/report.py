@@ -49,7 +49,7 @@ Examples:
     type=click.Choice(["summary", "fits", "reductions"]),
     default="summary",
     show_default=True,
-    help="One row per data set and method, or one per fit.",
+    help="One row per data set and method, per fit, or per reduction.",
 )
 @click.option(
     "--paper",

@@ -38,7 +38,7 @@ Examples:
 @click.command(epilog=_EPILOG)
 @click.argument("train", metavar="TRAIN")
 @click.argument("model", metavar="MODEL")
-@click.option("-s", "--solver", default="smo", show_default=True, help="See svmreduce methods.")
+@click.option("-s", "--solver", default="smo", show_default=True, help="Name of a solver; see svmreduce methods.")
 @kernel_options
 @click.option("-C", "-c", "--cost", "cost", type=float, help="Penalty of an error.")
 @click.option("--tune-C", "tune", is_flag=True, help="Choose C from 1, 2, 4 … 4096 by accuracy on 30 % of the rows.")
@@ -46,7 +46,7 @@ Examples:
 @click.option("-m", "--cache-mb", type=float, help="Memory for kernel values, in MB.")
 @click.option("--no-certify", "certify", flag_value=False, default=None, help="Do not compute the gap over all rows.")
 @click.option("--weights", metavar="FILE", help="One weight per line: how many rows a row stands for.")
-@click.option("--reducer", help="Train on fewer rows, chosen by this reducer.")
+@click.option("--reducer", help="Train on the rows that this reducer keeps or makes.")
 @method_options
 @rows_options
 @json_option

@@ -165,7 +165,7 @@ def write_libsvm(path: str | os.PathLike, X: Matrix, y: np.ndarray, *, precision
 
 def check_labels(path: str | os.PathLike, y: np.ndarray) -> None:
     if y.dtype.kind not in "biuf":
-        raise InputError(f"{path}: LIBSVM text needs numbers as labels, not text such as {str(y[0])!r}; code them")
+        raise InputError(f"{path}: LIBSVM text needs numbers as labels, not text such as {str(y[0])!r}; use numbers")
 
 
 def _as_text(X: sparse.csr_matrix, y: np.ndarray, precision: int | None) -> bytes:
