@@ -99,7 +99,7 @@ def rules_of(method: type) -> dict[str, Rule | None]:
 def check_parameters(estimator) -> None:
     """Raise an InputError for the first parameter whose value is of a wrong kind or out of range.
 
-    None is fine where it is the constructor's own default.
+    None is fine where it is the constructor's own default. Then comes ``check_values`` of a class that has it.
     """
     rules = rules_of(type(estimator))
     defaults = inspect.signature(type(estimator).__init__).parameters
@@ -109,6 +109,8 @@ def check_parameters(estimator) -> None:
             continue
         if not rule.is_right(value):
             raise InputError(f"{name} must be {rule.what}, got {value!r}")
+    if hasattr(estimator, "check_values"):
+        estimator.check_values()
 
 
 def checked_weights(sample_weight, X) -> np.ndarray:

@@ -21,10 +21,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from svmreduce.checks import checked_weights
 from svmreduce.errors import InputError
-from svmreduce.kernels import kernel_for, parse_kernel, resolve_gamma
+from svmreduce.kernels import GAMMAS, kernel_for, parse_kernel, resolve_gamma
 from svmreduce.reducers.base import BaseReducer
 from svmreduce.registry import parameters_of
 from svmreduce.rows import canonical_rows
+from svmreduce.solvers._any_estimator import facts_of
 from svmreduce.solvers.base import ROWS
 from svmreduce.types import FitFacts, Reduction
 
@@ -37,9 +38,11 @@ def share_parameters(
 ) -> tuple[dict, dict]:
     """What solver and reducer get: the common parameters they know, and their own, which win.
 
-    The reducer works in the solver's kernel space, also where only the solver was given it.
+    The reducer works in the solver's kernel space, also where only the solver was given it. An estimator that calls
+    its threads ``n_jobs``, as scikit-learn does, gets their number under that name.
     """
-    for_solver = {key: value for key, value in common.items() if key in parameters_of(solver)} | solver_own
+    named = common | {"n_jobs": common["threads"]} if "threads" in common else common
+    for_solver = {key: value for key, value in named.items() if key in parameters_of(solver)} | solver_own
     if reducer is None:
         return for_solver, {}
     space = {key: for_solver[key] for key in KERNEL_SPACE if key in for_solver}
@@ -55,9 +58,13 @@ def resolve_kernel_space(X, method: BaseEstimator, *, norms: bool = True) -> Non
     kernel, gamma = getattr(method, "kernel", "rbf"), getattr(method, "gamma", None)
     if not isinstance(kernel, str) or kernel == "linear":
         return
-    if isinstance(gamma, str):
+    if gamma in GAMMAS:
         method.set_params(gamma=resolve_gamma(gamma, X, kernel))
-    if norms and any(part.is_learned for part in parse_kernel(kernel)):
+    try:
+        parts = parse_kernel(kernel)
+    except InputError:  # a kernel of another library, such as "precomputed"; a wrong name is reported by ``fit``
+        return
+    if norms and any(part.is_learned for part in parts):
         method.set_params(kernel=kernel_for(X, kernel, method.gamma, method.coef0, method.degree))
 
 
@@ -152,7 +159,8 @@ class ReducedSolver(BaseEstimator):
     def fit_facts(self) -> FitFacts:
         """What happened in ``fit``, the reduction included."""
         check_is_fitted(self)
-        return replace(self.solver_.fit_facts(), kept=self.reduction_.n_rows, seconds=self.seconds_)
+        facts = self.solver_.fit_facts() if hasattr(self.solver_, "fit_facts") else facts_of(self.solver_)
+        return replace(facts, kept=self.reduction_.n_rows, seconds=self.seconds_)
 
     def _ask(self, method: str, X) -> np.ndarray:
         check_is_fitted(self)

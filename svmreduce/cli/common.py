@@ -67,6 +67,12 @@ rows_options = _together(
 )
 
 
+def look_here_for_methods(*names: str | None) -> None:
+    """Methods of one's own, module:Class, may lie in the current folder."""
+    if "" not in sys.path and any(":" in name for name in names if name):
+        sys.path.insert(0, "")
+
+
 def compile_off_the_clock(*warm_ups, quiet: bool = False) -> None:
     """Call the warm-ups; print a note only if something is compiled, which happens once per machine."""
     from svmreduce.core.jit import compiling_calls

@@ -208,7 +208,7 @@ def _build(method: PlannedMethod, point: dict, threads: int) -> None:
     solver_class = SOLVERS.get(method.solver)
     build_method(method.solver, solver_class, for_solver)
     kernel = for_solver.get("kernel")
-    if kernel is not None:
+    if kernel is not None and solver_class.kernels:
         parse_kernel(kernel, solver_class.kernels, whose=method.solver, mixes=solver_class.mixes_kernels)
     if method.reducer is not None:
         build_method(method.reducer, REDUCERS.get(method.reducer), for_reducer)
@@ -236,10 +236,12 @@ def _tasks_of(method: PlannedMethod, methods: list[PlannedMethod], point: dict, 
 
 @cache
 def _own_code(*names: str | None) -> str:
-    """Methods given as module:Class are not part of the code version; their files are."""
+    """Methods of others are not part of the code version: their files count, and the versions of their packages."""
     pairs = zip((SOLVERS, REDUCERS), names, strict=True)
-    files = [inspect.getfile(registry.get(name)) for registry, name in pairs if name and ":" in name]
-    return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()[:16] if files else ""
+    foreign = [(registry, name) for registry, name in pairs if name and name not in registry.where]
+    contents = [Path(inspect.getfile(registry.get(name))).read_bytes() for registry, name in foreign]
+    contents += [registry.source_of(name).encode() for registry, name in foreign]
+    return hashlib.sha256(b"".join(contents)).hexdigest()[:16] if foreign else ""
 
 
 def _check_dataset(dataset, methods: list[PlannedMethod]) -> None:

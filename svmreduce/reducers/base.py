@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from time import perf_counter
 from typing import ClassVar
 
@@ -40,7 +41,7 @@ class BaseReducer(BaseEstimator):
         Returns
         -------
         (indices, weights, info) of the rows to keep, or (X, y, weights, info) of made rows where ``selects_rows`` is
-        False. ``info`` holds counters worth recording.
+        False. ``info`` is a dict of counters worth recording, as JSON can hold them; ``info["seconds"]`` are by stage.
         """
         raise TypeError(f"{type(self).__name__} does not say how to reduce")
 
@@ -77,12 +78,27 @@ class BaseReducer(BaseEstimator):
             indices, kept, info = self._reduce(X, y, weights)
             made = Reduction(X[indices], y[indices], kept, indices if counted is None else counted[indices], info)
         else:
-            rows, targets, kept, info = self._reduce(X, y, weights)
-            made = Reduction(rows, targets, kept, None, info)
+            made = self._made(*self._reduce(X, y, weights), X.shape[1])
         if made.n_rows == 0:
             raise InputError(f"{type(self).__name__} kept no row; ask for more")
         self.seconds_ = perf_counter() - start
         return made
+
+    def _made(self, rows, targets, weights, info, width: int) -> Reduction:
+        """Rows that a subclass made, checked as given rows are: nobody else sees them before a solver does."""
+        rows, targets = check_X_y(rows, targets, accept_sparse="csr", dtype=np.float64, order="C", y_numeric=False)
+        if rows.shape[1] != width:
+            raise InputError(f"{type(self).__name__} made rows of {rows.shape[1]} columns from rows of {width}")
+        return Reduction(canonical_rows(rows), targets, checked_weights(weights, rows), None, info)
+
+    def in_words(self, facts: dict) -> Iterator[tuple[str, object]]:
+        """Names and values of what ``info`` counted, for people; empty lists are left out."""
+        for name, value in facts.items():
+            words = name.replace("_", " ")
+            if isinstance(value, list):
+                yield words, ", ".join(map(str, value)) or None
+            elif name != "residual_max" and not isinstance(value, dict):
+                yield words, f"{value:.6g}" if isinstance(value, float) else value
 
     def fit_resample(self, X, y) -> tuple:
         """(X, y) of the kept rows, as imbalanced-learn's samplers return them; for reducers without weights only."""
