@@ -58,7 +58,10 @@ class _AsSolver:
     def check_values(self) -> None:
         """Values that scikit-learn refuses in ``fit`` are refused when a plan is made."""
         if hasattr(self, "_parameter_constraints"):
-            self._validate_params()
+            try:
+                self._validate_params()
+            except ValueError as error:
+                raise InputError(" ".join(str(error).split())) from None
 
     @classmethod
     def warm_up(cls) -> None:
