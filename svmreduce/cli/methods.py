@@ -35,7 +35,7 @@ def methods(name, as_json):
     look_here_for_methods(name)
     chosen = [(registry, key) for registry in registries for key in registry.names() if name in (None, key)]
     if name and ":" in name:
-        chosen = [(SOLVERS, name)]
+        chosen = [(REDUCERS if _is_known(REDUCERS, name) else SOLVERS, name)]
     elif not chosen:
         raise nearest_name_error("method", name, [key for registry in registries for key in registry.names()])
     found = [_facts(registry, key, must_load=name is not None) for registry, key in chosen]
@@ -49,6 +49,14 @@ def methods(name, as_json):
             click.echo("\n" + inspect.getdoc(registry.get(key)))
     for text in clashes:
         click.echo(f"Warning: {text}", err=True)
+
+
+def _is_known(registry: Registry, name: str) -> bool:
+    try:
+        registry.get(name)
+    except InputError:
+        return False
+    return True
 
 
 def _facts(registry: Registry, name: str, must_load: bool) -> dict:

@@ -218,8 +218,7 @@ def _tasks_of(method: PlannedMethod, methods: list[PlannedMethod], point: dict, 
     """The fit of a method at a point, after the reductions it needs."""
     for_solver, for_reducer = _parameters(method, point, here["threads"], here["seed"])
     common = here | {"solver": method.solver, "solver_params": for_solver, "method": method.label,
-                     "reducer": method.reducer, "reducer_params": for_reducer,
-                     "own_code": _own_code(method.solver, method.reducer)}  # fmt: skip
+                     "reducer": method.reducer, "reducer_params": for_reducer}  # fmt: skip
     reduction = None
     if method.reducer is not None:
         its_point = {key: for_reducer[key] for key in point if key in for_reducer}
@@ -228,10 +227,12 @@ def _tasks_of(method: PlannedMethod, methods: list[PlannedMethod], point: dict, 
             original = next(other for other in methods if other.label == method.control_of)
             model = next(iter(_tasks_of(original, methods, point, here, repeat)))
             its_point, size_of = model.point, model.id
-        reduction = Task("reduction", point=its_point, repeat=0, size_of=size_of, **common)
+        own_code = _own_code(None, method.reducer)  # a reduction is shared by solvers, whoever wrote them
+        reduction = Task("reduction", point=its_point, repeat=0, size_of=size_of, own_code=own_code, **common)
         yield reduction
     own_point = {key: value for key, value in point.items() if key in for_solver and key not in method.solver_params}
-    yield Task("fit", point=own_point, repeat=repeat, reduction=reduction and reduction.id, **common)
+    own_code = _own_code(method.solver, method.reducer)
+    yield Task("fit", point=own_point, repeat=repeat, reduction=reduction and reduction.id, own_code=own_code, **common)
 
 
 @cache
