@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import get_tags
@@ -27,7 +28,7 @@ from svmreduce.registry import parameters_of
 from svmreduce.rows import canonical_rows
 from svmreduce.solvers._any_estimator import facts_of
 from svmreduce.solvers.base import ROWS
-from svmreduce.types import FitFacts, Reduction
+from svmreduce.types import FitFacts, Matrix, Reduction, RowsLike
 
 KERNEL_SPACE = ("kernel", "gamma", "coef0", "degree")
 SHARED = (*KERNEL_SPACE, "threads", "random_state")
@@ -50,7 +51,7 @@ def share_parameters(
     return for_solver, {key: value for key, value in (common | space).items() if key in known} | reducer_own
 
 
-def resolve_kernel_space(X, method: BaseEstimator, *, norms: bool = True) -> None:
+def resolve_kernel_space(X: Matrix, method: BaseEstimator, *, norms: bool = True) -> None:
     """Fix on these rows what a solver or reducer would learn from rows: a word for gamma, and a norm.
 
     A solver that sees kept rows only would learn something else from them. The method is changed in place.
@@ -121,7 +122,7 @@ class ReducedSolver(BaseEstimator):
             _check_one_space(reducer, solver)
         return reducer, solver
 
-    def fit(self, X, y, sample_weight=None) -> ReducedSolver:
+    def fit(self, X: RowsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ReducedSolver:
         """Reduce and train. ``seconds_`` has the solver's stages and ``reduce``.
 
         Parameters
@@ -166,18 +167,18 @@ class ReducedSolver(BaseEstimator):
         check_is_fitted(self)
         return getattr(self.solver_, method)(validate_data(self, X, reset=False, **ROWS))
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: RowsLike) -> np.ndarray:
         return self._ask("predict", X)
 
     @_solver_has("decision_function")
-    def decision_function(self, X) -> np.ndarray:
+    def decision_function(self, X: RowsLike) -> np.ndarray:
         return self._ask("decision_function", X)
 
     @_solver_has("predict_proba")
-    def predict_proba(self, X) -> np.ndarray:
+    def predict_proba(self, X: RowsLike) -> np.ndarray:
         return self._ask("predict_proba", X)
 
-    def score(self, X, y, sample_weight=None) -> float:
+    def score(self, X: RowsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Accuracy, or R² of a regression."""
         measure = accuracy_score if is_classifier(self) else r2_score
         return float(measure(y, self.predict(X), sample_weight=sample_weight))

@@ -151,7 +151,7 @@ def _is_finite(values: np.ndarray, what: str) -> None:
 # Every solver
 
 
-def check_the_constructor_only_stores(solver, within) -> None:
+def check_the_constructor_only_stores(solver: Any, within: float) -> None:
     for name in parameters_of(type(solver)):
         kept = _new(solver, **{name: 7.5})
         _demand(kept.get_params(deep=False)[name] == 7.5, f"{name}=7.5 became {kept.get_params(deep=False)[name]!r}")
@@ -159,7 +159,7 @@ def check_the_constructor_only_stores(solver, within) -> None:
         _demand(not fitted, f"{', '.join(fitted)} is there before fit")
 
 
-def check_fitted_attributes(solver, within) -> None:
+def check_fitted_attributes(solver: Any, within: float) -> None:
     X, y = cloud()
     fitted = _new(solver)
     _demand(fitted.fit(X, y) is fitted, "fit must return the solver itself")
@@ -175,14 +175,14 @@ def check_fitted_attributes(solver, within) -> None:
         _demand(fitted.dual_coef_.shape[1] == len(fitted.support_), "dual_coef_ has not one column per vector")
 
 
-def check_sparse_equals_dense(solver, within) -> None:
+def check_sparse_equals_dense(solver: Any, within: float) -> None:
     X, y = cloud()
     X[np.abs(X) < 0.5] = 0
     dense, thin = (_values(_new(solver).fit(rows, y), rows) for rows in _forms(X))
     _near(dense, thin, 2e-2, "fits of dense and sparse rows")
 
 
-def check_unsorted_and_repeated_sparse_entries_mean_their_sum(solver, within) -> None:
+def check_unsorted_and_repeated_sparse_entries_mean_their_sum(solver: Any, within: float) -> None:
     X, y = cloud(20)
     data, columns = np.tile(X / 2, 2), np.tile(np.arange(4)[::-1], (20, 2))
     messy = sparse.csr_matrix((data[:, ::-1].ravel(), columns.ravel(), np.arange(0, 161, 8)), shape=X.shape)
@@ -191,7 +191,7 @@ def check_unsorted_and_repeated_sparse_entries_mean_their_sum(solver, within) ->
     _demand(np.array_equal(messy.data, before), "fit changed the given rows")
 
 
-def check_same_seed_same_model(solver, within) -> None:
+def check_same_seed_same_model(solver: Any, within: float) -> None:
     X, y = cloud(300, seed=2)
     seeds = (7, np.random.RandomState(7)) if _has(solver, "random_state") else ()
     for parameters in ({}, *({"random_state": seed} for seed in seeds)):
@@ -201,33 +201,33 @@ def check_same_seed_same_model(solver, within) -> None:
         _is_finite(_values(_new(solver, random_state=None).fit(X, y), X), "random_state=None")
 
 
-def check_float32_rows(solver, within) -> None:
+def check_float32_rows(solver: Any, within: float) -> None:
     X, y = cloud()
     X = X.astype(np.float32)
     single, double = (_new(solver).fit(rows, y).predict(rows) for rows in (X, X.astype(np.float64)))
     _demand(np.array_equal(single, double), "predictions differ from those of the same rows in float64")
 
 
-def check_wrong_numbers_are_refused(solver, within) -> None:
+def check_wrong_numbers_are_refused(solver: Any, within: float) -> None:
     for name in ("C", "tol"):
         for value in (0, -1, float("nan"), float("inf")) if _has(solver, name) else ():
             _refused(lambda n=name, v=value: _new(solver, **{n: v}).fit(*cloud()), name, f"{name}={value}")
 
 
-def check_rows_must_be_finite(solver, within) -> None:
+def check_rows_must_be_finite(solver: Any, within: float) -> None:
     for damage in (np.nan, np.inf):
         X, y = cloud()
         X[3, 1] = damage
         _refused(lambda X=X, y=y: _new(solver).fit(X, y), "NaN|infinity", f"a row with {damage}")
 
 
-def check_more_features_than_rows(solver, within) -> None:
+def check_more_features_than_rows(solver: Any, within: float) -> None:
     X, y = cloud(10, 60)
     for rows in _forms(X):
         _is_finite(_values(_new(solver).fit(rows, y), rows), "10 rows of 60 features")
 
 
-def check_nothing_but_zeros(solver, within) -> None:
+def check_nothing_but_zeros(solver: Any, within: float) -> None:
     X, y = np.zeros((8, 3)), np.arange(8) % 2
     for rows in _forms(X):
         values = _values(_new(solver).fit(rows, y), rows)
@@ -235,7 +235,7 @@ def check_nothing_but_zeros(solver, within) -> None:
         _demand(np.ptp(values) == 0, "equal rows have different values")
 
 
-def check_constant_columns_zero_rows_and_duplicates(solver, within) -> None:
+def check_constant_columns_zero_rows_and_duplicates(solver: Any, within: float) -> None:
     X, y = cloud(40)
     X[:, 1], X[5:8] = 3.0, 0.0
     X, y = np.vstack([X, X[:10]]), np.concatenate([y, y[:10]])
@@ -243,7 +243,7 @@ def check_constant_columns_zero_rows_and_duplicates(solver, within) -> None:
         _is_finite(_values(_new(solver).fit(rows, y), rows), "degenerate rows")
 
 
-def check_warm_up_can_be_repeated(solver, within) -> None:
+def check_warm_up_can_be_repeated(solver: Any, within: float) -> None:
     for _ in range(2):
         type(solver).warm_up()
 
@@ -251,7 +251,7 @@ def check_warm_up_can_be_repeated(solver, within) -> None:
 # Solvers with kernels
 
 
-def check_the_model_file_predicts_the_same(solver, within) -> None:
+def check_the_model_file_predicts_the_same(solver: Any, within: float) -> None:
     X, y = cloud(classes=3)
     fitted = _new(solver).fit(X, y)
     with tempfile.TemporaryDirectory() as folder:
@@ -260,7 +260,7 @@ def check_the_model_file_predicts_the_same(solver, within) -> None:
     _near(again, fitted.predict(X), 1e-12 * np.abs(again).max(), "predictions by the model file and by the solver")
 
 
-def check_an_unknown_kernel_names_the_nearest(solver, within) -> None:
+def check_an_unknown_kernel_names_the_nearest(solver: Any, within: float) -> None:
     near = type(solver).kernels[0]
     wrong = f"{near}s"
     _refused(lambda: _new(solver, kernel=wrong).fit(*cloud()), f"'{wrong}': did you mean '{near}'", f"kernel={wrong}")
@@ -269,7 +269,7 @@ def check_an_unknown_kernel_names_the_nearest(solver, within) -> None:
 # Classifiers
 
 
-def check_any_two_labels(solver, within) -> None:
+def check_any_two_labels(solver: Any, within: float) -> None:
     X, y = cloud()
     for labels in map(np.array, _TWO_LABELS):
         fitted = _new(solver).fit(X, labels[y])
@@ -286,14 +286,14 @@ def _is_accurate(predicted: np.ndarray, y: np.ndarray, least: float) -> None:
     _demand(share > least, f"only {share:.0%} of the training rows are right, for classes that lie apart")
 
 
-def check_the_order_of_rows_does_not_name_the_classes(solver, within) -> None:
+def check_the_order_of_rows_does_not_name_the_classes(solver: Any, within: float) -> None:
     X, y = cloud()
     order = np.argsort(-y, kind="stable")
     forward, backward = (_new(solver).fit(X[rows], y[rows]) for rows in (np.arange(len(y)), order))
     _near(_values(forward, X), _values(backward, X), max(5e-2, within), "rows in another order")
 
 
-def check_many_classes(solver, within) -> None:
+def check_many_classes(solver: Any, within: float) -> None:
     X, y = cloud(150, 6, 5)
     words = np.array(["e", "d", "c", "b", "a"])[y]
     fitted = _new(solver).fit(X, words)
@@ -303,7 +303,7 @@ def check_many_classes(solver, within) -> None:
     _is_accurate(fitted.predict(X), words, 0.85)
 
 
-def check_one_row_per_class(solver, within) -> None:
+def check_one_row_per_class(solver: Any, within: float) -> None:
     parameters = {"C": 100} if _has(solver, "C") else {}
     for classes in (2, 3):
         for rows in _forms(np.eye(3)[:classes]):
@@ -311,12 +311,12 @@ def check_one_row_per_class(solver, within) -> None:
             _demand(predicted.tolist() == list(range(classes)), f"{classes} rows of {classes} classes: {predicted}")
 
 
-def check_equal_rows_of_both_classes(solver, within) -> None:
+def check_equal_rows_of_both_classes(solver: Any, within: float) -> None:
     fitted = _new(solver).fit(np.ones((6, 2)), [0, 1] * 3)
     _is_finite(fitted.decision_function(np.ones((1, 2))), "six equal rows")
 
 
-def check_contradictions_among_other_rows(solver, within) -> None:
+def check_contradictions_among_other_rows(solver: Any, within: float) -> None:
     X, y = cloud(60)
     twice, labels = np.vstack([X, X[:6]]), np.concatenate([y, 1 - y[:6]])
     for rows in _forms(twice):
@@ -325,25 +325,25 @@ def check_contradictions_among_other_rows(solver, within) -> None:
         _is_accurate(fitted.predict(rows)[6:60], y[6:], 0.9)
 
 
-def check_one_class_is_refused(solver, within) -> None:
+def check_one_class_is_refused(solver: Any, within: float) -> None:
     _refused(lambda: _new(solver).fit(np.eye(3), [1, 1, 1]), "class", "training on one class")
 
 
-def check_fractions_are_not_classes(solver, within) -> None:
+def check_fractions_are_not_classes(solver: Any, within: float) -> None:
     _refused(lambda: _new(solver).fit(np.eye(3), [0.1, 0.2, 0.3]), "continuous", "a fraction as a label")
 
 
 # Weights
 
 
-def check_weights_are_refused_with_a_reason(solver, within) -> None:
+def check_weights_are_refused_with_a_reason(solver: Any, within: float) -> None:
     X, y = cloud()
     _demand(solver.weights_reason, "weights_reason is empty: say why it takes no weights")
     weights = np.ones(len(y))
     _refused(lambda: _new(solver).fit(X, y, sample_weight=weights), re.escape(solver.weights_reason), "sample_weight")
 
 
-def check_whole_weights_equal_repeated_rows(solver, within) -> None:
+def check_whole_weights_equal_repeated_rows(solver: Any, within: float) -> None:
     """A zero weight equals no row."""
     for classes, least, atol in ((2, 0, 1e-3), (3, 1, 1e-2)):
         X, y = cloud(30 * classes, classes=classes, seed=3)
@@ -361,7 +361,7 @@ def check_whole_weights_equal_repeated_rows(solver, within) -> None:
             _demand(np.all(times[weighted.support_] > 0), "a row of weight 0 is a support vector")
 
 
-def check_wrong_weights_are_refused(solver, within) -> None:
+def check_wrong_weights_are_refused(solver: Any, within: float) -> None:
     X, y = cloud()
     for weights, reason, what in (
         ([-1.0] + [1.0] * 79, "negative", "a negative weight"),
@@ -372,7 +372,7 @@ def check_wrong_weights_are_refused(solver, within) -> None:
         _refused(lambda weights=weights: _new(solver).fit(X, y, sample_weight=weights), reason, what)
 
 
-def check_every_class_needs_a_weight(solver, within) -> None:
+def check_every_class_needs_a_weight(solver: Any, within: float) -> None:
     _refused(lambda: _new(solver).fit(*cloud(), sample_weight=[0.0, 1.0] * 40), "class", "a class of weight zero")
 
 
@@ -399,7 +399,7 @@ def _check_reduction(reducer, kept: Reduction, y, weights) -> None:
         _demand(own, "it changes weights: set gives_weights to True, or leave them as they are")
 
 
-def check_kept_rows_are_given_rows(reducer, within) -> None:
+def check_kept_rows_are_given_rows(reducer: Any, within: float) -> None:
     X, y = _three_classes()
     for weights in (np.ones(300), np.random.default_rng(1).integers(1, 4, 300).astype(float)):
         kept = _new(reducer).fit_reduce(X, y, weights)
@@ -409,7 +409,7 @@ def check_kept_rows_are_given_rows(reducer, within) -> None:
         _check_reduction(reducer, kept, y, weights)
 
 
-def check_made_rows_are_like_given_rows(reducer, within) -> None:
+def check_made_rows_are_like_given_rows(reducer: Any, within: float) -> None:
     X, y = _three_classes()
     for weights in (np.ones(300), np.random.default_rng(1).integers(1, 4, 300).astype(float)):
         made = _new(reducer).fit_reduce(X, y, weights)
@@ -417,7 +417,7 @@ def check_made_rows_are_like_given_rows(reducer, within) -> None:
         _check_reduction(reducer, made, y, weights)
 
 
-def check_same_seed_same_rows_and_sparse_equals_dense(reducer, within) -> None:
+def check_same_seed_same_rows_and_sparse_equals_dense(reducer: Any, within: float) -> None:
     X, y = _three_classes()
     first, second = (_new(reducer).fit_reduce(X, y) for _ in range(2))
     _demand(np.array_equal(first.X, second.X), "two reductions with the same parameters differ")
@@ -426,7 +426,7 @@ def check_same_seed_same_rows_and_sparse_equals_dense(reducer, within) -> None:
     _near(rows, first.X, 1e-9, "reductions of dense and sparse rows")
 
 
-def check_a_zero_weight_is_a_row_left_out(reducer, within) -> None:
+def check_a_zero_weight_is_a_row_left_out(reducer: Any, within: float) -> None:
     X, y = _three_classes()
     weights = np.where(np.arange(300) % 3 == 1, 0.0, 1.0)
     some = np.flatnonzero(weights)
@@ -436,13 +436,13 @@ def check_a_zero_weight_is_a_row_left_out(reducer, within) -> None:
         _demand(np.array_equal(whole.indices, some[part.indices]), "indices do not count all given rows")
 
 
-def check_wrong_rows_are_refused(reducer, within) -> None:
+def check_wrong_rows_are_refused(reducer: Any, within: float) -> None:
     X, y = _three_classes()
     _refused(lambda: _new(reducer).fit_reduce(np.where(X > 2, np.nan, X), y), "NaN", "a row with NaN")
     _refused(lambda: _new(reducer).fit_reduce(X, y, np.zeros(300)), "zero", "a weight of zero for every row")
 
 
-def check_counters_can_be_recorded(reducer, within) -> None:
+def check_counters_can_be_recorded(reducer: Any, within: float) -> None:
     info = _new(reducer).fit_reduce(*_three_classes()).info
     _demand(isinstance(info, dict), f"info is {type(info).__name__}, not a dict")
     try:

@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
@@ -15,7 +16,7 @@ from sklearn.utils.validation import check_X_y
 from svmreduce.checks import check_parameters, checked_weights
 from svmreduce.errors import InputError
 from svmreduce.rows import canonical_rows
-from svmreduce.types import Reduction
+from svmreduce.types import Matrix, Reduction, RowsLike
 
 
 class BaseReducer(BaseEstimator):
@@ -53,7 +54,7 @@ class BaseReducer(BaseEstimator):
             for settings in cls._toy_settings:
                 cls(**settings).fit_reduce(rows, np.arange(64) % 2)
 
-    def fit_reduce(self, X, y, sample_weight=None) -> Reduction:
+    def fit_reduce(self, X: RowsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Reduction:
         """Choose or make fewer rows for (X, y); ``seconds_`` says how long it took.
 
         Parameters
@@ -100,7 +101,7 @@ class BaseReducer(BaseEstimator):
             elif name != "residual_max" and not isinstance(value, dict):
                 yield words, f"{value:.6g}" if isinstance(value, float) else value
 
-    def fit_resample(self, X, y) -> tuple:
+    def fit_resample(self, X: RowsLike, y: ArrayLike) -> tuple[Matrix, np.ndarray]:
         """(X, y) of the kept rows, as imbalanced-learn's samplers return them; for reducers without weights only."""
         reduction = self.fit_reduce(X, y)
         if reduction.weights_if_any is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
 from typing import ClassVar
@@ -197,7 +198,7 @@ class BootstrapCleaning(
         }
         return facts if self.curve_ is None else facts | {"curve": self.curve_}
 
-    def in_words(self, facts):
+    def in_words(self, facts: dict) -> Iterator[tuple[str, object]]:
         for name, value in super().in_words(facts):
             yield ("gelling curve", curve_text(facts["curve"])) if name == "curve" else (name, value)
         if "support" in facts:
