@@ -48,7 +48,7 @@ def check_reducer(reducer: Any, *, skip: Iterable[str] = ()) -> None:
 def solver_checks(solver: Any) -> list[Check]:
     """The checks that apply to this solver."""
     made = _instance(solver)
-    checks = list(_OF_SOLVERS)
+    checks = [*_OF_SOLVERS]
     checks += _OF_CLASSIFIERS if is_classifier(made) else []
     checks += _OF_WEIGHTS if made.accepts_weights else [check_weights_are_refused_with_a_reason]
     if is_classifier(made) and made.accepts_weights:
@@ -452,7 +452,7 @@ def check_counters_can_be_recorded(reducer: Any, within: float) -> None:
     _demand(isinstance(info.get("seconds", {}), dict), "info['seconds'] must be a dict of seconds by stage")
 
 
-_OF_SOLVERS = [
+_OF_SOLVERS: list[Check] = [
     check_the_constructor_only_stores,
     check_fitted_attributes,
     check_sparse_equals_dense,
@@ -466,7 +466,7 @@ _OF_SOLVERS = [
     check_constant_columns_zero_rows_and_duplicates,
     check_warm_up_can_be_repeated,
 ]
-_OF_CLASSIFIERS = [
+_OF_CLASSIFIERS: list[Check] = [
     check_any_two_labels,
     check_the_order_of_rows_does_not_name_the_classes,
     check_many_classes,
@@ -476,8 +476,8 @@ _OF_CLASSIFIERS = [
     check_one_class_is_refused,
     check_fractions_are_not_classes,
 ]
-_OF_WEIGHTS = [check_whole_weights_equal_repeated_rows, check_wrong_weights_are_refused]
-_OF_REDUCERS = [
+_OF_WEIGHTS: list[Check] = [check_whole_weights_equal_repeated_rows, check_wrong_weights_are_refused]
+_OF_REDUCERS: list[Check] = [
     check_the_constructor_only_stores,
     check_same_seed_same_rows_and_sparse_equals_dense,
     check_a_zero_weight_is_a_row_left_out,
