@@ -57,7 +57,7 @@ class Registry:
         where, advice = name, "give package.module:Class of your own method"
         if ":" not in name:
             point = self._entry_point(name)
-            where, advice = point.value, f"repair or remove the package {_package(point)}"
+            where, advice = _where(point), f"repair or remove the package {_package(point)}"
         try:
             found = _imported(where)
         except Exception as error:  # whatever the code of others raises when it is imported
@@ -77,7 +77,7 @@ class Registry:
     def clashes(self) -> list[str]:
         """What is installed but not used, because its name is built in."""
         return [
-            f"{self.kind} {name!r} of {_package(point)} is not used: the name is built in; use {point.value}"
+            f"{self.kind} {name!r} of {_package(point)} is not used: the name is built in; use {_where(point)}"
             for name, points in self.entry_points.items() if name in self.where
             for point in points
         ]  # fmt: skip
@@ -88,7 +88,7 @@ class Registry:
             raise nearest_name_error(self.kind, name, self.names())
         if len(points) > 1:
             owners = " and ".join(_package(point) for point in points)
-            raise InputError(f"{self.kind} {name!r} is in {owners}; give one of them as {points[0].value}")
+            raise InputError(f"{self.kind} {name!r} is in {owners}; give one of them as {_where(points[0])}")
         return points[0]
 
     def _checked(self, name: str, found: object) -> type:
@@ -110,6 +110,11 @@ class Registry:
 def _imported(where: str) -> Any:
     module, _, attribute = where.partition(":")
     return getattr(importlib.import_module(module), attribute)
+
+
+def _where(point: EntryPoint) -> str:
+    """``module:Class``, without the extras that an entry point may ask for."""
+    return f"{point.module}:{point.attr}"
 
 
 def _package(point: EntryPoint) -> str:
