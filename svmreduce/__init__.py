@@ -1,23 +1,33 @@
 """Train SVMs fast by training on less, and measure what that buys."""
 
 import importlib
+from typing import Any
+
+from svmreduce.reducers import REDUCERS
+from svmreduce.solvers import SOLVERS
 
 __version__ = "0.1.0"
 
 _EXPORTS = {
-    "AESVC": "svmreduce.aesvm",
-    "BootstrapCleaning": "svmreduce.reducers.bootstrap",
-    "DeriveRS": "svmreduce.reducers.derive_rs",
+    "BaseReducer": "svmreduce.reducers.base",
     "KernelModel": "svmreduce.model",
-    "RandomSample": "svmreduce.reducers.random",
-    "SMO": "svmreduce.solvers.smo",
+    "ReducedSolver": "svmreduce.pipeline",
+    "Reduction": "svmreduce.types",
+    "SVMClassifier": "svmreduce.solvers.base",
+    "SVMRegressor": "svmreduce.solvers.base",
     "load_dataset": "svmreduce.data.formats",
     "load_model": "svmreduce.model",
 }
+for _registry in (SOLVERS, REDUCERS):  # every built-in method by the name of its class
+    _EXPORTS |= {name: module for module, name in (where.split(":") for where in _registry.where.values())}
 __all__ = sorted(_EXPORTS)
 
 
-def __getattr__(name):  # imported on first use, so that the command line starts at once
+def __getattr__(name: str) -> Any:  # imported on first use, so that the command line starts at once
     if name not in _EXPORTS:
         raise AttributeError(f"module 'svmreduce' has no attribute {name!r}")
     return getattr(importlib.import_module(_EXPORTS[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -15,10 +15,13 @@ from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight
 
 from svmreduce.errors import InputError
 from svmreduce.kernels import GAMMA_WORDS, GAMMAS, LARGEST_DEGREE, KernelMixture, KernelSpec
+from svmreduce.types import Matrix
 
 ALL_ZERO = "every sample_weight is zero: there is nothing to train on"
 
@@ -30,7 +33,7 @@ class Rule(NamedTuple):
     is_right: Callable[[object], bool]
 
 
-def is_number(value) -> bool:
+def is_number(value: object) -> bool:
     """A finite number, and not a boolean."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return False
@@ -40,11 +43,11 @@ def is_number(value) -> bool:
         return False
 
 
-def is_whole(value, least: int, most: float = math.inf) -> bool:
+def is_whole(value: object, least: int, most: float = math.inf) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool) and least <= value <= most
 
 
-def is_word(value, *words: str) -> bool:
+def is_word(value: object, *words: str) -> bool:
     return isinstance(value, str) and value in words
 
 
@@ -96,10 +99,10 @@ def rules_of(method: type) -> dict[str, Rule | None]:
     return rules
 
 
-def check_parameters(estimator) -> None:
+def check_parameters(estimator: BaseEstimator) -> None:
     """Raise an InputError for the first parameter whose value is of a wrong kind or out of range.
 
-    None is fine where it is the constructor's own default.
+    None is fine where it is the constructor's own default. Then comes ``check_values`` of a class that has it.
     """
     rules = rules_of(type(estimator))
     defaults = inspect.signature(type(estimator).__init__).parameters
@@ -109,9 +112,11 @@ def check_parameters(estimator) -> None:
             continue
         if not rule.is_right(value):
             raise InputError(f"{name} must be {rule.what}, got {value!r}")
+    if hasattr(estimator, "check_values"):
+        estimator.check_values()
 
 
-def checked_weights(sample_weight, X) -> np.ndarray:
+def checked_weights(sample_weight: ArrayLike | None, X: Matrix) -> np.ndarray:
     """One weight ≥ 0 per row, not all of them zero; ones when none are given."""
     if sample_weight is None:
         return np.ones(X.shape[0])

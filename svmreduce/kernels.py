@@ -8,6 +8,7 @@ how many of a bundle of SVMs use it.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -16,6 +17,7 @@ from scipy import sparse
 
 from svmreduce.errors import InputError, nearest_name_error
 from svmreduce.norms import NORMS, InputNorm, learn_norm
+from svmreduce.types import Matrix
 
 # The integer is what crosses into core (and, up to 3, LIBSVM's -t; its 4 is a table of values): only integers and
 # floats keep numba's disk cache alive, function arguments do not.
@@ -78,7 +80,7 @@ class KernelSpec:
         (_, name), *numbers = self.numbers().items()
         return ", ".join([name, *(f"{number} {value!r}" for number, value in numbers)])
 
-    def mapped(self, X):
+    def mapped(self, X: Matrix) -> Matrix:
         """The rows as the kernel's norm sees them."""
         return X if self.norm is None else self.norm.mapped(X)
 
@@ -106,7 +108,7 @@ class KernelPart:
         """Whether rows decide what it is: by their norm, or by a word for its own gamma."""
         return bool(GAUSSIANS.get(self.name)) or isinstance(self.numbers.get("gamma"), str)
 
-    def spec(self, X, gamma, coef0, degree) -> KernelSpec:
+    def spec(self, X: Matrix, gamma: float | str, coef0: float, degree: int) -> KernelSpec:
         """The kernel with its own numbers, else the given ones; a norm or a word for gamma is learned from X."""
         given = {"gamma": gamma, "coef0": coef0, "degree": degree} | self.numbers
         given["gamma"] = 1.0 if self.name == "linear" else resolve_gamma(given["gamma"], X, self.name)
@@ -117,7 +119,11 @@ class KernelPart:
 
 
 def kernel_for(
-    X, kernel: str | KernelSpec | KernelMixture, gamma=1.0, coef0=0.0, degree=3
+    X: Matrix,
+    kernel: str | KernelSpec | KernelMixture,
+    gamma: float | str = 1.0,
+    coef0: float = 0.0,
+    degree: int = 3,
 ) -> KernelSpec | KernelMixture:
     """The kernel or mixture of this name for these rows; a kernel that was learned from other rows as it is."""
     if not isinstance(kernel, str):
@@ -134,7 +140,7 @@ _PART = re.compile(r"(\w*)(?:\(([^()]*)\))?(?::(\d+))?")
 _BETWEEN = re.compile(r"\+(?![^(]*\))")  # a plus sign outside brackets
 
 
-def parse_kernel(text: str, known=KERNELS, *, whose: str = "", mixes: bool = True) -> list[KernelPart]:
+def parse_kernel(text: str, known: Iterable[str] = KERNELS, *, whose: str = "", mixes: bool = True) -> list[KernelPart]:
     """The parts of a kernel's name; an unknown one is an error that names the nearest of ``known``."""
     words = _BETWEEN.split(text.replace(" ", ""))
     parts = [_parse_part(word, text, known, f"kernel of {whose}" if whose else "kernel") for word in words]
@@ -166,7 +172,7 @@ def _parse_part(word: str, text: str, known, kind: str) -> KernelPart:
     return KernelPart(name, numbers, int(count) if count else None)
 
 
-def resolve_gamma(gamma: float | str, X, kernel: str = "rbf") -> float:
+def resolve_gamma(gamma: float | str, X: Matrix, kernel: str = "rbf") -> float:
     """A number as given, or a word.
 
     auto = 1/features and scale = 1/(features·variance) are scikit-learn's. auto-distance takes for σ² the mean squared
@@ -197,7 +203,7 @@ def resolve_gamma(gamma: float | str, X, kernel: str = "rbf") -> float:
     raise InputError(f"gamma must be a positive number, {GAMMA_WORDS}, got {gamma!r}")
 
 
-def mean_squared_distance(X) -> float:
+def mean_squared_distance(X: Matrix) -> float:
     """Mean of ||x-z||² over all pairs of rows: twice the sum of the columns' variances."""
     n = X.shape[0]
     mean = np.asarray(X.mean(axis=0)).ravel()

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from svmreduce.types import Matrix
+
 NORMS = ("diagonal", "mahalanobis")
 LARGEST_SAMPLE = 20_000  # rows that a covariance is learned from
 CONSTANT = 1e-12  # of the largest variance: a column below it does not vary
@@ -24,7 +26,7 @@ class InputNorm:
     name: str
     factor: np.ndarray
 
-    def mapped(self, X):
+    def mapped(self, X: Matrix) -> Matrix:
         """Rows whose Euclidean distances are the distances in this norm; columns it does not know do not count."""
         width = len(self.factor)
         if X.shape[1] > width:
@@ -37,7 +39,7 @@ class InputNorm:
         return X * factor
 
 
-def learn_norm(name: str, X) -> InputNorm:
+def learn_norm(name: str, X: Matrix) -> InputNorm:
     """The norm of these rows, scaled so that their mean squared distance stays what it is in the Euclidean norm.
 
     So gamma means the same in every norm. A diagonal norm divides each column by its standard deviation, and leaves

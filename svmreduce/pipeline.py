@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import get_tags
@@ -21,12 +22,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from svmreduce.checks import checked_weights
 from svmreduce.errors import InputError
-from svmreduce.kernels import kernel_for, parse_kernel, resolve_gamma
+from svmreduce.kernels import GAMMAS, kernel_for, parse_kernel, resolve_gamma
 from svmreduce.reducers.base import BaseReducer
 from svmreduce.registry import parameters_of
 from svmreduce.rows import canonical_rows
+from svmreduce.solvers._any_estimator import facts_of
 from svmreduce.solvers.base import ROWS
-from svmreduce.types import FitFacts, Reduction
+from svmreduce.types import FitFacts, Matrix, Reduction, RowsLike
 
 KERNEL_SPACE = ("kernel", "gamma", "coef0", "degree")
 SHARED = (*KERNEL_SPACE, "threads", "random_state")
@@ -37,9 +39,11 @@ def share_parameters(
 ) -> tuple[dict, dict]:
     """What solver and reducer get: the common parameters they know, and their own, which win.
 
-    The reducer works in the solver's kernel space, also where only the solver was given it.
+    The reducer works in the solver's kernel space, also where only the solver was given it. An estimator that calls
+    its threads ``n_jobs``, as scikit-learn does, gets their number under that name.
     """
-    for_solver = {key: value for key, value in common.items() if key in parameters_of(solver)} | solver_own
+    named = common | {"n_jobs": common["threads"]} if "threads" in common else common
+    for_solver = {key: value for key, value in named.items() if key in parameters_of(solver)} | solver_own
     if reducer is None:
         return for_solver, {}
     space = {key: for_solver[key] for key in KERNEL_SPACE if key in for_solver}
@@ -47,7 +51,7 @@ def share_parameters(
     return for_solver, {key: value for key, value in (common | space).items() if key in known} | reducer_own
 
 
-def resolve_kernel_space(X, method: BaseEstimator, *, norms: bool = True) -> None:
+def resolve_kernel_space(X: Matrix, method: BaseEstimator, *, norms: bool = True) -> None:
     """Fix on these rows what a solver or reducer would learn from rows: a word for gamma, and a norm.
 
     A solver that sees kept rows only would learn something else from them. The method is changed in place.
@@ -55,9 +59,13 @@ def resolve_kernel_space(X, method: BaseEstimator, *, norms: bool = True) -> Non
     kernel, gamma = getattr(method, "kernel", "rbf"), getattr(method, "gamma", None)
     if not isinstance(kernel, str) or kernel == "linear":
         return
-    if isinstance(gamma, str):
+    if gamma in GAMMAS:
         method.set_params(gamma=resolve_gamma(gamma, X, kernel))
-    if norms and any(part.is_learned for part in parse_kernel(kernel)):
+    try:
+        parts = parse_kernel(kernel)
+    except InputError:  # a kernel of another library, such as "precomputed"; a wrong name is reported by ``fit``
+        return
+    if norms and any(part.is_learned for part in parts):
         method.set_params(kernel=kernel_for(X, kernel, method.gamma, method.coef0, method.degree))
 
 
@@ -114,7 +122,7 @@ class ReducedSolver(BaseEstimator):
             _check_one_space(reducer, solver)
         return reducer, solver
 
-    def fit(self, X, y, sample_weight=None) -> ReducedSolver:
+    def fit(self, X: RowsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ReducedSolver:
         """Reduce and train. ``seconds_`` has the solver's stages and ``reduce``.
 
         Parameters
@@ -152,24 +160,25 @@ class ReducedSolver(BaseEstimator):
     def fit_facts(self) -> FitFacts:
         """What happened in ``fit``, the reduction included."""
         check_is_fitted(self)
-        return replace(self.solver_.fit_facts(), kept=self.reduction_.n_rows, seconds=self.seconds_)
+        facts = self.solver_.fit_facts() if hasattr(self.solver_, "fit_facts") else facts_of(self.solver_)
+        return replace(facts, kept=self.reduction_.n_rows, seconds=self.seconds_)
 
     def _ask(self, method: str, X) -> np.ndarray:
         check_is_fitted(self)
         return getattr(self.solver_, method)(validate_data(self, X, reset=False, **ROWS))
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: RowsLike) -> np.ndarray:
         return self._ask("predict", X)
 
     @_solver_has("decision_function")
-    def decision_function(self, X) -> np.ndarray:
+    def decision_function(self, X: RowsLike) -> np.ndarray:
         return self._ask("decision_function", X)
 
     @_solver_has("predict_proba")
-    def predict_proba(self, X) -> np.ndarray:
+    def predict_proba(self, X: RowsLike) -> np.ndarray:
         return self._ask("predict_proba", X)
 
-    def score(self, X, y, sample_weight=None) -> float:
+    def score(self, X: RowsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Accuracy, or R² of a regression."""
         measure = accuracy_score if is_classifier(self) else r2_score
         return float(measure(y, self.predict(X), sample_weight=sample_weight))

@@ -7,8 +7,10 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
+from svmreduce.types import Matrix
 
-def canonical_rows(X):
+
+def canonical_rows(X: Matrix) -> Matrix:
     """CSR rows sorted, without repeats, as ``csr_matrix``; arrays as they are."""
     if not sparse.issparse(X):
         return X
@@ -18,7 +20,7 @@ def canonical_rows(X):
     return X
 
 
-def row_keys(X) -> list:
+def row_keys(X: Matrix) -> list:
     """Keys that are equal only for equal rows; entries that are zero do not count."""
     if not sparse.issparse(X):
         return [row.tobytes() for row in X + 0.0]  # −0 is 0

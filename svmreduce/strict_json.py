@@ -6,7 +6,7 @@ import json
 import math
 
 
-def dumps(value) -> str:
+def dumps(value: object) -> str:
     """One line of strict JSON, in ASCII, so that any text in it survives any encoding."""
     return json.dumps(_plain(value), allow_nan=False)
 

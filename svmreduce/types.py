@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
-Matrix = np.ndarray | sparse.csr_matrix
+RowsLike: TypeAlias = ArrayLike | sparse.spmatrix | sparse.sparray
+"""What a caller may give as rows; lists and any sparse format are converted."""
+
+Matrix: TypeAlias = np.ndarray | sparse.csr_matrix
 """Rows are samples: C-contiguous float64, or CSR with float64 values and sorted indices."""
 
 

@@ -12,7 +12,7 @@ from svmreduce.reducers.base import BaseReducer
 from svmreduce.registry import parameters_of
 from svmreduce.solvers import SOLVERS
 
-METHODS = [registry.get(name) for registry in (SOLVERS, REDUCERS) for name in registry.names()]
+METHODS = [registry.get(name) for registry in (SOLVERS, REDUCERS) for name in registry.where]
 NOT_NUMBERS = ("abc", True, float("nan"), float("inf"), 10**400, [1.0])
 NOT_WHOLE = (*NOT_NUMBERS[:-2], 1.5, -2)
 NOT_SWITCHES = ("abc", 1, None)

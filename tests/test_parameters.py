@@ -10,7 +10,7 @@ from svmreduce.reducers import REDUCERS
 from svmreduce.registry import parameters_of
 from svmreduce.solvers import SOLVERS
 
-METHODS = [registry.get(name) for registry in (SOLVERS, REDUCERS) for name in registry.names()]
+METHODS = [registry.get(name) for registry in (SOLVERS, REDUCERS) for name in registry.where]
 
 
 class Parent(Parameters, BaseEstimator, parameters="depth C tol"):

@@ -7,6 +7,7 @@ import os
 import shlex
 import shutil
 import sys
+from functools import cache
 from pathlib import Path
 from time import perf_counter
 
@@ -67,14 +68,25 @@ rows_options = _together(
 )
 
 
+def look_here_for_methods(*names: str | None) -> None:
+    """Methods of one's own, module:Class, may lie in the current folder."""
+    if "" not in sys.path and any(":" in name for name in names if name):
+        sys.path.insert(0, "")
+
+
 def compile_off_the_clock(*warm_ups, quiet: bool = False) -> None:
     """Call the warm-ups; print a note only if something is compiled, which happens once per machine."""
     from svmreduce.core.jit import compiling_calls
 
-    note = "compiling (up to half a minute, the first time only) …"
-    with compiling_calls(lambda: None if quiet else click.echo(note, err=True)):
+    with compiling_calls(lambda: None if quiet else _say_compiling()):
         for warm_up in warm_ups:
             warm_up()
+
+
+@cache
+def _say_compiling() -> None:
+    """Once, however many parts of a command compile something."""
+    click.echo("compiling (up to half a minute, the first time only) …", err=True)
 
 
 def timed_rows(source: str, split: str, n_features: int | None, label: str | None, quiet: bool):

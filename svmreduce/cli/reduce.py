@@ -14,6 +14,7 @@ from svmreduce.cli.common import (
     given_flags,
     json_option,
     kernel_options,
+    look_here_for_methods,
     method_options,
     parse_settings,
     parse_value,
@@ -62,12 +63,14 @@ def reduce(source, out, method, settings, n_features, label, as_json, quiet, **o
     """
     from svmreduce.data.files import is_special, write_whole
     from svmreduce.data.libsvm_text import check_labels, write_libsvm
+    from svmreduce.kernels import KernelMixture, KernelSpec
     from svmreduce.reducers import REDUCERS
 
     if is_special(out):
         raise InputError(f"{out}: the weights go into a second file next to this one; give a file name")
     for path in (out, f"{out}.weights"):
         check_writable(path, source)
+    look_here_for_methods(method)
     reducer_class = REDUCERS.get(method)
     if options["random_state"] is not None and "random_state" not in parameters_of(reducer_class):
         raise InputError(f"--seed: {method} uses no random numbers; leave it out")
@@ -93,6 +96,7 @@ def reduce(source, out, method, settings, n_features, label, as_json, quiet, **o
         "total": load + reducer.seconds_ + perf_counter() - start,
     }
     kernel = getattr(reducer, "kernel_", None)
+    kernel = kernel if isinstance(kernel, KernelSpec | KernelMixture) else None  # a method of others may mean another
     record = {
         "method": method,
         "rows": data.n_rows,
@@ -116,25 +120,8 @@ def reduce(source, out, method, settings, n_features, label, as_json, quiet, **o
                 ("kept", f"{kept} ({record['kept_percent']:.2f} %)"),
                 ("weight sum", f"{record['weight_sum']:.6f}"),
                 ("largest residual", None if residual is None else f"{residual:.6g}"),
-                *_facts_in_words(record["facts"]),
+                *reducer.in_words(record["facts"]),
                 ("seconds", ", ".join(f"{name} {value:.3f}" for name, value in seconds.items())),
                 ("written", f"{out}, {out}.weights"),
             ]
         )
-
-
-def _facts_in_words(facts: dict):
-    """What else the method counted; empty lists are left out."""
-    for name, value in facts.items():
-        words = name.replace("_", " ")
-        if name == "curve":
-            from svmreduce.reducers.bootstrap.gelling import curve_text
-
-            yield "gelling curve", curve_text(value)
-        elif name == "support":
-            counts = ", ".join(map(str, value["by_errors"]))
-            yield "support vectors", f"by weak SVMs in error: {counts}; {value['cleaned_share']:.1%} cleaned away"
-        elif isinstance(value, list):
-            yield words, ", ".join(map(str, value)) or None
-        elif name != "residual_max" and not isinstance(value, dict):
-            yield words, f"{value:.6g}" if isinstance(value, float) else value

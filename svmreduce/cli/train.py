@@ -14,6 +14,7 @@ from svmreduce.cli.common import (
     given_flags,
     json_option,
     kernel_options,
+    look_here_for_methods,
     method_options,
     parse_settings,
     print_json,
@@ -64,11 +65,10 @@ def train(
     from svmreduce.solvers import SOLVERS
 
     check_writable(model, train, weights)
+    look_here_for_methods(solver, reducer)
     solver_class = SOLVERS.get(solver)
     if not solver_class.kernels:
-        raise InputError(
-            f"{solver} is not an SVM and has no model file: use it in experiments (svmreduce run) or in Python"
-        )
+        raise InputError(f"{solver} has no model file: use it in experiments (svmreduce run) or in Python")
     reducer_class = REDUCERS.get(reducer) if reducer else None
     if tune and reducer:
         raise InputError("--tune-C and --reducer exclude each other: kept rows are not a fair test for C")

@@ -22,6 +22,7 @@ from pathlib import Path
 import numba
 import numpy as np
 from numba.core import config, event
+from numba.core.caching import NullCache
 
 from svmreduce.paths import cache_home
 
@@ -62,13 +63,14 @@ def njit(*, fastmath: bool | set = False, **options):
 
 @contextmanager
 def compiling_calls(notice: Callable[[], object]):
-    """Call ``notice`` once if anything is compiled inside the block; compiled code that is loaded does not count."""
+    """Call ``notice`` once if anything is compiled in the block, and kept for the next time; loading does not count."""
 
     class Once(event.Listener):
         noticed = False
 
         def on_start(self, event):
-            if not self.noticed:
+            is_kept = not isinstance(event.data["dispatcher"]._cache, NullCache)
+            if is_kept and not self.noticed:
                 self.noticed = True
                 notice()
 

@@ -208,7 +208,7 @@ def _build(method: PlannedMethod, point: dict, threads: int) -> None:
     solver_class = SOLVERS.get(method.solver)
     build_method(method.solver, solver_class, for_solver)
     kernel = for_solver.get("kernel")
-    if kernel is not None:
+    if kernel is not None and solver_class.kernels:
         parse_kernel(kernel, solver_class.kernels, whose=method.solver, mixes=solver_class.mixes_kernels)
     if method.reducer is not None:
         build_method(method.reducer, REDUCERS.get(method.reducer), for_reducer)
@@ -218,8 +218,7 @@ def _tasks_of(method: PlannedMethod, methods: list[PlannedMethod], point: dict, 
     """The fit of a method at a point, after the reductions it needs."""
     for_solver, for_reducer = _parameters(method, point, here["threads"], here["seed"])
     common = here | {"solver": method.solver, "solver_params": for_solver, "method": method.label,
-                     "reducer": method.reducer, "reducer_params": for_reducer,
-                     "own_code": _own_code(method.solver, method.reducer)}  # fmt: skip
+                     "reducer": method.reducer, "reducer_params": for_reducer}  # fmt: skip
     reduction = None
     if method.reducer is not None:
         its_point = {key: for_reducer[key] for key in point if key in for_reducer}
@@ -228,18 +227,22 @@ def _tasks_of(method: PlannedMethod, methods: list[PlannedMethod], point: dict, 
             original = next(other for other in methods if other.label == method.control_of)
             model = next(iter(_tasks_of(original, methods, point, here, repeat)))
             its_point, size_of = model.point, model.id
-        reduction = Task("reduction", point=its_point, repeat=0, size_of=size_of, **common)
+        own_code = _own_code(None, method.reducer)  # a reduction is shared by solvers, whoever wrote them
+        reduction = Task("reduction", point=its_point, repeat=0, size_of=size_of, own_code=own_code, **common)
         yield reduction
     own_point = {key: value for key, value in point.items() if key in for_solver and key not in method.solver_params}
-    yield Task("fit", point=own_point, repeat=repeat, reduction=reduction and reduction.id, **common)
+    own_code = _own_code(method.solver, method.reducer)
+    yield Task("fit", point=own_point, repeat=repeat, reduction=reduction and reduction.id, own_code=own_code, **common)
 
 
 @cache
 def _own_code(*names: str | None) -> str:
-    """Methods given as module:Class are not part of the code version; their files are."""
+    """Methods of others are not part of the code version: their files count, and the versions of their packages."""
     pairs = zip((SOLVERS, REDUCERS), names, strict=True)
-    files = [inspect.getfile(registry.get(name)) for registry, name in pairs if name and ":" in name]
-    return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()[:16] if files else ""
+    foreign = [(registry, name) for registry, name in pairs if name and name not in registry.where]
+    contents = [Path(inspect.getfile(registry.get(name))).read_bytes() for registry, name in foreign]
+    contents += [registry.source_of(name).encode() for registry, name in foreign]
+    return hashlib.sha256(b"".join(contents)).hexdigest()[:16] if foreign else ""
 
 
 def _check_dataset(dataset, methods: list[PlannedMethod]) -> None:

@@ -129,16 +129,26 @@ def _fit(task, split, packed, clock) -> dict:
 
 
 def _scores(solver, test, predicted) -> dict:
+    if np.shape(predicted) != test.y.shape:
+        raise InputError(f"predict returned shape {np.shape(predicted)} for {test.n_rows} rows")
     if test.task == "regression":
         if not np.isfinite(predicted).all():
             raise ArithmeticError(f"{int((~np.isfinite(predicted)).sum())} predictions are not finite")
         return {"mse": float(np.mean((predicted - test.y) ** 2)), "mae": float(np.mean(np.abs(predicted - test.y)))}
     errors = int(np.sum(predicted != test.y))
     auc = None
-    if len(solver.classes_) == 2 and np.array_equal(np.unique(test.y), solver.classes_):
-        values = solver.decision_function(test.X)
-        auc = float(roc_auc_score(test.y, values)) if np.isfinite(values).all() else None
+    classes = getattr(solver, "classes_", ())
+    if len(classes) == 2 and np.array_equal(np.unique(test.y), classes):
+        values = _ranking(solver, test.X)
+        auc = float(roc_auc_score(test.y, values)) if values is not None and np.isfinite(values).all() else None
     return {"accuracy": 1 - errors / test.n_rows, "errors": errors, "auc": auc}
+
+
+def _ranking(solver, X) -> np.ndarray | None:
+    """What is larger for rows that are more of the second class; None if a method of others has nothing of the kind."""
+    if hasattr(solver, "decision_function"):
+        return solver.decision_function(X)
+    return solver.predict_proba(X)[:, 1] if hasattr(solver, "predict_proba") else None
 
 
 def pack(kept: Reduction) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from svmreduce.data.files import open_maybe_compressed
@@ -13,7 +14,7 @@ from svmreduce.model.linear_model import LinearModel
 __all__ = ["FourierMap", "FourierModel", "KernelModel", "LinearModel", "load_model", "votes"]
 
 
-def load_model(path) -> KernelModel | LinearModel | FourierModel:
+def load_model(path: str | os.PathLike) -> KernelModel | LinearModel | FourierModel:
     """A model from a file of LIBSVM, of LIBLINEAR or of random features; the first word decides which."""
     path = Path(path)
     if path.is_dir():

@@ -18,6 +18,7 @@ Random feature j of a row x is √(2/E)·cos(frequency_j·x + phase_j).
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 import numpy as np
@@ -135,7 +136,7 @@ class FourierModel:
         scores = votes(decisions, len(self.labels)) if self.pairwise else decisions
         return self.labels[scores.argmax(axis=1)]
 
-    def save(self, path) -> None:
+    def save(self, path: str | os.PathLike) -> None:
         """Write the file described above; every number survives exactly."""
         check_finite(self.weights, self.intercepts, self.map.frequencies)
         write_text(path, self._pieces())
@@ -153,7 +154,7 @@ class FourierModel:
         yield trailer
 
     @classmethod
-    def load(cls, path) -> FourierModel:
+    def load(cls, path: str | os.PathLike) -> FourierModel:
         """Read the file described above."""
         text = read_model_text(path, "F", _HEADER)
         if text.word("feature_type") != "fourier":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
@@ -70,7 +71,7 @@ class KernelModel:
     def task(self) -> str:
         return "regression" if self.svm_type.endswith("_svr") else "classification"
 
-    def decision_function(self, X, *, threads: int | None = None) -> np.ndarray:
+    def decision_function(self, X: Matrix, *, threads: int | None = None) -> np.ndarray:
         """Decision values: shape (n,) for one sum, (n, k(k-1)/2) for k > 2 classes.
 
         A file with more columns than the model, or fewer, is fine: columns that are not there are
@@ -96,7 +97,7 @@ class KernelModel:
         pairs = [shares[i][:, j - 1] + shares[j][:, i] for i, j in combinations(range(k), 2)]
         return np.column_stack(pairs) + self.intercepts
 
-    def predict(self, X, *, threads: int | None = None) -> np.ndarray:
+    def predict(self, X: Matrix, *, threads: int | None = None) -> np.ndarray:
         """Labels (or values, for regression) exactly as ``svm-predict`` decides them.
 
         A label depends on signs only, so float32 kernel values decide it, but for the rows where a decision
@@ -124,7 +125,7 @@ class KernelModel:
             return self.labels[np.where(decisions > 0, 0, 1)]
         return self.labels[votes(decisions, len(self.labels)).argmax(axis=1)]
 
-    def save(self, path) -> None:
+    def save(self, path: str | os.PathLike) -> None:
         """Write a LIBSVM model file; every number survives exactly.
 
         A kernel that LIBSVM does not have keeps its own name in the file, which ``load_model`` reads and LIBSVM's
@@ -149,7 +150,7 @@ class KernelModel:
         yield trailer + kernel_line(self.kernel) + features_line(self.n_features, used.max(initial=-1) + 1)
 
     @classmethod
-    def load(cls, path) -> KernelModel:
+    def load(cls, path: str | os.PathLike) -> KernelModel:
         """Read a LIBSVM model file, whoever wrote it."""
         text = read_model_text(path, "SV", _HEADER)
         svm_type = text.word("svm_type")

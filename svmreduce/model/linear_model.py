@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,7 +75,7 @@ class LinearModel:
             return self.labels[np.where(decisions > 0, 0, 1)]
         return self.labels[decisions.argmax(axis=1)]
 
-    def save(self, path) -> None:
+    def save(self, path: str | os.PathLike) -> None:
         """Write a LIBLINEAR model file; every number survives exactly."""
         check_finite(self.weights, self.intercepts)
         write_text(path, self._pieces())
@@ -95,7 +96,7 @@ class LinearModel:
         yield trailer
 
     @classmethod
-    def load(cls, path) -> LinearModel:
+    def load(cls, path: str | os.PathLike) -> LinearModel:
         """Read a LIBLINEAR model file, whoever wrote it."""
         text = read_model_text(path, "w", _HEADER)
         solver_type = text.word("solver_type")

@@ -14,4 +14,5 @@ REDUCERS = Registry(
         "mahalanobis": "svmreduce.reducers.mahalanobis:Mahalanobis",
         "random": "svmreduce.reducers.random:RandomSample",
     },
+    needs="selects_rows",
 )

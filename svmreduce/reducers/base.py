@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from time import perf_counter
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
@@ -14,7 +16,7 @@ from sklearn.utils.validation import check_X_y
 from svmreduce.checks import check_parameters, checked_weights
 from svmreduce.errors import InputError
 from svmreduce.rows import canonical_rows
-from svmreduce.types import Reduction
+from svmreduce.types import Matrix, Reduction, RowsLike
 
 
 class BaseReducer(BaseEstimator):
@@ -40,7 +42,7 @@ class BaseReducer(BaseEstimator):
         Returns
         -------
         (indices, weights, info) of the rows to keep, or (X, y, weights, info) of made rows where ``selects_rows`` is
-        False. ``info`` holds counters worth recording.
+        False. ``info`` is a dict of counters worth recording, as JSON can hold them; ``info["seconds"]`` are by stage.
         """
         raise TypeError(f"{type(self).__name__} does not say how to reduce")
 
@@ -52,7 +54,7 @@ class BaseReducer(BaseEstimator):
             for settings in cls._toy_settings:
                 cls(**settings).fit_reduce(rows, np.arange(64) % 2)
 
-    def fit_reduce(self, X, y, sample_weight=None) -> Reduction:
+    def fit_reduce(self, X: RowsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Reduction:
         """Choose or make fewer rows for (X, y); ``seconds_`` says how long it took.
 
         Parameters
@@ -77,14 +79,29 @@ class BaseReducer(BaseEstimator):
             indices, kept, info = self._reduce(X, y, weights)
             made = Reduction(X[indices], y[indices], kept, indices if counted is None else counted[indices], info)
         else:
-            rows, targets, kept, info = self._reduce(X, y, weights)
-            made = Reduction(rows, targets, kept, None, info)
+            made = self._made(*self._reduce(X, y, weights), X.shape[1])
         if made.n_rows == 0:
             raise InputError(f"{type(self).__name__} kept no row; ask for more")
         self.seconds_ = perf_counter() - start
         return made
 
-    def fit_resample(self, X, y) -> tuple:
+    def _made(self, rows, targets, weights, info, width: int) -> Reduction:
+        """Rows that a subclass made, checked as given rows are: nobody else sees them before a solver does."""
+        rows, targets = check_X_y(rows, targets, accept_sparse="csr", dtype=np.float64, order="C", y_numeric=False)
+        if rows.shape[1] != width:
+            raise InputError(f"{type(self).__name__} made rows of {rows.shape[1]} columns from rows of {width}")
+        return Reduction(canonical_rows(rows), targets, checked_weights(weights, rows), None, info)
+
+    def in_words(self, facts: dict) -> Iterator[tuple[str, object]]:
+        """Names and values of what ``info`` counted, for people; empty lists are left out."""
+        for name, value in facts.items():
+            words = name.replace("_", " ")
+            if isinstance(value, list):
+                yield words, ", ".join(map(str, value)) or None
+            elif name != "residual_max" and not isinstance(value, dict):
+                yield words, f"{value:.6g}" if isinstance(value, float) else value
+
+    def fit_resample(self, X: RowsLike, y: ArrayLike) -> tuple[Matrix, np.ndarray]:
         """(X, y) of the kept rows, as imbalanced-learn's samplers return them; for reducers without weights only."""
         reduction = self.fit_reduce(X, y)
         if reduction.weights_if_any is not None:

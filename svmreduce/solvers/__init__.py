@@ -5,6 +5,7 @@ Which file is what
     class, and of its test. A package (``lp_svr``, ``randsvm``) is a method with helpers of its own; the estimator is in
     the module of the same name. Modules with an underscore are what several methods share: parents
     (``_enclosing_ball``, ``_landmarks``, ``_first_rows``) and tools (``_multiclass``, ``_outcome``, ``_nodes``).
+    ``_any_estimator`` makes a solver of any classifier or regressor with scikit-learn's conventions.
     ``base`` is the template of all, and ``tuning`` chooses C for any of them.
 Where outer loops are
     A loop is in ``core`` if its steps are compiled code on arrays: it knows kernels and bounds, but no estimator.
@@ -44,4 +45,6 @@ SOLVERS = Registry(
         "svmperf": "svmreduce.solvers.svmperf:SVMperf",
         "tree_regressor": "svmreduce.solvers.sklearn_baselines:TreeRegressor",
     },
+    needs="fit_facts",
+    adapter="svmreduce.solvers._any_estimator:as_solver",
 )

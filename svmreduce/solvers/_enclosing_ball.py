@@ -82,7 +82,7 @@ class EnclosingBallSVM(
     }
 
     @classmethod
-    def warm_up(cls):
+    def warm_up(cls) -> None:
         super().warm_up()
         ball_search.compile_the_rest()
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import warnings
 from contextlib import contextmanager
 from time import perf_counter
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -26,7 +27,7 @@ from svmreduce.model import KernelModel, votes
 from svmreduce.rows import canonical_rows
 from svmreduce.solvers._multiclass import one_versus_one
 from svmreduce.solvers._outcome import Outcome
-from svmreduce.types import DualSolution, FitFacts
+from svmreduce.types import DualSolution, FitFacts, RowsLike
 
 _WARM: set[type] = set()
 
@@ -55,7 +56,7 @@ class BaseSolver(BaseEstimator):
         """Subclass: train on checked rows; ``y`` holds class numbers 0…k-1 or regression targets."""
         raise TypeError(f"{type(self).__name__} does not say how to solve")
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: RowsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train. Stage times go to ``seconds_``: convert, reduce, solve, and certify where a solver has that.
 
         Parameters
@@ -156,7 +157,7 @@ class BaseSolver(BaseEstimator):
             curves=getattr(self, "curves_", {}),
         )
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: RowsLike) -> np.ndarray:
         X, options = self._new_rows(X)
         return self.model_.predict(X, **options)
 
@@ -206,7 +207,7 @@ class SVMClassifier(ClassifierMixin, BaseSolver):
                 f"got {present} class{'es' if present != 1 else ''}"
             )
 
-    def decision_function(self, X) -> np.ndarray:
+    def decision_function(self, X: RowsLike) -> np.ndarray:
         """Above zero means ``classes_[1]``; with k > 2 classes one column per class, votes first.
 
         The columns are votes plus a share of the summed decision values below one half, as in

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import _num_samples, validate_data
 
 from svmreduce.checks import COUNT, SWITCH
@@ -16,7 +17,7 @@ from svmreduce.errors import InputError, nearest_name_error
 from svmreduce.parameters import Parameters
 from svmreduce.solvers._multiclass import one_versus_one, stacked
 from svmreduce.solvers.base import ROWS, SVMClassifier, seed_of
-from svmreduce.types import DualSolution
+from svmreduce.types import DualSolution, RowsLike
 
 
 class LASVM(
@@ -58,13 +59,15 @@ class LASVM(
     finishing: bool = True
     rules: ClassVar = {"epochs": COUNT, "candidates": COUNT, "finishing": SWITCH}
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: RowsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         self._past = None
         super().fit(X, y, sample_weight)
         self._rows_seen = _num_samples(X)
         return self
 
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
+    def partial_fit(
+        self, X: RowsLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Continue with these rows: ``epochs`` passes over them, starting from what was learned before.
 
         Of earlier rows only the support vectors are still known. ``support_`` counts all rows since ``fit`` or

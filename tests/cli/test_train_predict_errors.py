@@ -19,7 +19,7 @@ from tests.cli.commands import call, fails
             ["--reducer", "random", "--set", "shar=3"],
             "unknown parameter of smo or random 'shar': did you mean 'share'?",
         ),
-        (["--solver", "network"], "network is not an SVM and has no model file: use it in experiments"),
+        (["--solver", "network"], "network has no model file: use it in experiments"),
         (["--set", "share"], "--set takes key=value, got 'share'"),
         (["--solver", "liblinear", "-g", "1"], "unknown parameter of liblinear 'gamma': known are C, bias"),
         (["-C", "-1"], "C must be a positive number, got -1"),

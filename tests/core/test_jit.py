@@ -97,3 +97,19 @@ def test_processes_take_turns_to_save_compiled_code(tmp_path):
         for kind, process in zip(kinds, running, strict=True):
             expected = [3.0, 1.0] if kind[0] == "f" else [3, 1]
             assert process.communicate()[0].strip() == str(expected)
+
+
+def test_only_what_is_compiled_and_kept_is_noticed(tmp_path):
+    """Loading from the disk is not compiling; functions of others that keep nothing compile at every start."""
+    program = (
+        "import numba, numpy as np; from svmreduce.core.jit import compiling_calls, take\n"
+        "for call in (numba.njit(lambda x: x + 1), lambda x: take(np.ones(2), np.array([x])), lambda x: x):\n"
+        "    with compiling_calls(lambda: print('noticed', end=' ')): call(1)\n"
+        "    print('done', end=' ')"
+    )
+    environment = os.environ | {"SVMREDUCE_CACHE": str(tmp_path)}
+    seen = [
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment).stdout.split()
+        for _ in range(2)
+    ]
+    assert seen == [["done", "noticed", "done", "done"], ["done", "done", "done"]]

@@ -62,7 +62,7 @@ def test_mistakes_are_told_with_file_and_key(tmp_path, changes, said):
         ({"grid": {"C": []}}, "grid.C: an empty list leaves nothing to run"),
         ({"grid": {"threads": [1, 2]}}, "grid.threads: set threads of the experiment instead"),
         ({"solvers": [{"name": "smo", "tol": []}]}, "tol: an empty list leaves nothing to run"),
-        ({"solvers": ["sklearn.svm:SVC"]}, "solver 'sklearn.svm:SVC': is not a solver; subclass BaseSolver"),
+        ({"solvers": ["sklearn.cluster:KMeans"]}, "KMeans': is neither a classifier nor a regressor"),
         ({"scaling": "zero_on"}, "unknown scaler 'zero_on'"),
         ({"grid": {"C": [1, 0]}}, "C must be a positive number, got 0"),
         ({"datasets": ["ijcnn"]}, "unknown data set 'ijcnn': did you mean 'ijcnn1'?"),

@@ -1,13 +1,9 @@
-"""The random sample, and the contract of every reducer."""
-
-import json
+"""The random sample: its size, and what its rows stand for."""
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from svmreduce.errors import InputError
-from svmreduce.reducers import REDUCERS
 from svmreduce.reducers.random import RandomSample
 
 
@@ -15,32 +11,6 @@ from svmreduce.reducers.random import RandomSample
 def rows():
     rng = np.random.default_rng(0)
     return rng.normal(size=(300, 3)), np.repeat(["a", "b", "c"], [200, 97, 3])
-
-
-@pytest.mark.filterwarnings("ignore:no row of class")
-@pytest.mark.parametrize("name", REDUCERS.names())
-class TestContract:
-    def test_kept_rows_are_rows_and_weights_cover_everything(self, name, rows):
-        X, y = rows
-        reducer = REDUCERS.get(name)
-        kept = reducer().fit_reduce(X, y)
-        assert np.array_equal(kept.X, X[kept.indices]) and np.array_equal(kept.y, y[kept.indices])
-        assert len(set(kept.indices.tolist())) == len(kept.indices) < len(y)
-        assert kept.sample_weight.sum() == pytest.approx(len(y) if reducer.gives_weights else len(kept.y))
-        assert set(kept.y) == set(y) or not reducer.keeps_every_class
-        assert json.loads(json.dumps(kept.info)) is not None
-
-    def test_same_seed_same_rows_and_sparse_equals_dense(self, name, rows):
-        X, y = rows
-        reducer = REDUCERS.get(name)
-        first, second = reducer().fit_reduce(X, y), reducer().fit_reduce(sparse.csr_matrix(X), y)
-        assert np.array_equal(first.indices, second.indices)
-        assert np.array_equal(second.X.toarray(), first.X)
-
-    def test_bad_rows_are_refused(self, name, rows):
-        X, y = rows
-        with pytest.raises(ValueError, match="NaN"):
-            REDUCERS.get(name)().fit_reduce(np.where(X > 2, np.nan, X), y)
 
 
 def test_every_class_keeps_its_share(rows):

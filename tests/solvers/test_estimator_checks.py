@@ -19,7 +19,7 @@ _WEIGHT_CHECKS = (
 _REFUSES_WEIGHTS = dict.fromkeys(_WEIGHT_CHECKS, "refuses weights, with a reason")
 _UP_TO_TOL = {
     f"check_sample_weight_equivalence_on_{form}_data": "weights equal repeated rows up to tol, not to 1e-7; "
-    "test_contract.py checks it at a small tol"
+    "svmreduce.testing checks it at a small tol"
     for form in ("dense", "sparse")
 }
 
@@ -33,7 +33,7 @@ def expected_failures(solver) -> dict[str, str]:
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
-    [SOLVERS.get(name)(**_SHORTER.get(name, {})) for name in SOLVERS.names()], expected_failed_checks=expected_failures
+    [SOLVERS.get(name)(**_SHORTER.get(name, {})) for name in SOLVERS.where], expected_failed_checks=expected_failures
 )
 def test_scikit_learns_checks(estimator, check):
     check(estimator)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
 from typing import ClassVar
@@ -102,9 +103,7 @@ class BootstrapCleaning(
         "n_weak": whole_number(least=2),
         "proportion": Rule(SHARE.what + ", or 'auto'", lambda value: is_word(value, "auto") or SHARE.is_right(value)),
         "share": SHARE,
-        "weak": Rule(
-            "the name of a solver, such as 'smo'", lambda value: value in SOLVERS.names() or ":" in str(value)
-        ),
+        "weak": Rule("the name of a solver, such as 'smo'", lambda value: value in SOLVERS or ":" in str(value)),
         "weak_params": Rule("a dict", lambda value: isinstance(value, dict)),
         "gelling_slope": FINITE,
         "gelling_step": Rule("above 0 and at most 0.1", lambda value: SHARE.is_right(value) and value <= 0.1),
@@ -198,6 +197,14 @@ class BootstrapCleaning(
             "not_converged": sum(not member.solver.converged_ for member in bundle),
         }
         return facts if self.curve_ is None else facts | {"curve": self.curve_}
+
+    def in_words(self, facts: dict) -> Iterator[tuple[str, object]]:
+        for name, value in super().in_words(facts):
+            yield ("gelling curve", curve_text(facts["curve"])) if name == "curve" else (name, value)
+        if "support" in facts:
+            counts = ", ".join(map(str, facts["support"]["by_errors"]))
+            share = facts["support"]["cleaned_share"]
+            yield "support vectors", f"by weak SVMs in error: {counts}; {share:.1%} cleaned away"
 
     def _auditor(self, weak_params):
         """The SVM for all rows; one that cannot be built is reported before any work."""
