@@ -81,7 +81,7 @@ def test_a_field_must_be_a_parameter():
 def test_docstrings():
     assert inspect.getdoc(Child) == (
         "A child with another default.\n\nParameters\n----------\ndepth : int, default=7\n    How deep.\n"
-        "C : float, default=1.0\n    Price of a row's error.\ntol : float, default=0.5\n"
+        "C : float, default=1.0\n    Penalty of a row's error.\ntol : float, default=0.5\n"
         "    Largest violation of the optimality conditions.\n\nAttributes\n----------\nfound_ : int"
     )
     assert "depth" not in Short.__doc__
