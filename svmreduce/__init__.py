@@ -3,9 +3,6 @@
 import importlib
 from typing import Any
 
-from svmreduce.reducers import REDUCERS
-from svmreduce.solvers import SOLVERS
-
 __version__ = "0.1.0"
 
 _EXPORTS = {
@@ -18,8 +15,9 @@ _EXPORTS = {
     "load_dataset": "svmreduce.data.formats",
     "load_model": "svmreduce.model",
 }
-for _registry in (SOLVERS, REDUCERS):  # every built-in method by the name of its class
-    _EXPORTS |= {name: module for module, name in (where.split(":") for where in _registry.where.values())}
+for _kind in ("solvers", "reducers"):  # every built-in method by the name of its class; the tables import nothing
+    _table = getattr(importlib.import_module(f"svmreduce.{_kind}"), _kind.upper()).where
+    _EXPORTS |= {name: module for module, name in (where.split(":") for where in _table.values())}
 __all__ = sorted(_EXPORTS)
 
 
