@@ -21,8 +21,9 @@ import numpy as np
 from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernel_values import single_threaded_blas
 from svmreduce.core.l2svm import Hessian, RowCache, weighted_columns
-from svmreduce.core.pair_steps import BARRED, optimise_block
+from svmreduce.core.pair_steps import BARRED, optimise_block_in_time
 from svmreduce.core.simplex import BALL, FRANK_WOLFE, INSIDE, LIMIT, MIN_BALL, MODIFIED, NORM, SCALE, SLACK, ball_steps
+from svmreduce.core.watch import time_is_up
 from svmreduce.core.working_set import WorkingSet
 from svmreduce.errors import InputError
 from svmreduce.kernels import KernelSpec
@@ -34,6 +35,7 @@ FIRST_STEPS = 10_000  # most pair steps of the start
 FLOAT32_TOL = 1e-6  # below this tolerance Q is double from the start,
 FLOAT32_ROWS = 1000  # and for up to this many rows, where it costs nothing
 BATCH = 16  # rows of Q computed at once: together they cost little more than one
+STEPS_AT_ONCE = 10_000  # between two looks at the clock
 SAFETY = 0.9  # aim a little below the tolerance
 
 
@@ -166,6 +168,8 @@ class _Search:
             while quiet < (self.quiet_samples if epsilon == self.tol and not self.exact else 1):
                 if self._settle(epsilon) == LIMIT:
                     return
+                if time_is_up(steps=self.n_iter, rows=self.members.size, gap=epsilon):
+                    return
                 if not self.exact and self._exact_is_cheaper():
                     self._turn_exact()
                 new, g = self._outside(epsilon)
@@ -225,9 +229,9 @@ class _Search:
             rows = cache.values, cache.begin, cache.last_used
         barred = np.where(self.alpha > 0, 0, BARRED).astype(np.float32)
         status, limit = 0, (1 + SAFETY * epsilon) ** 2
-        while status >= 0:
+        while status >= 0 or (status == LIMIT and self.n_iter < self.max_iter and not time_is_up()):
             status = ball_steps(self.rule, self.Q.size, limit, *rows, diagonal, self.alpha, self.g, barred,
-                                self.numbers, self.counters, self.max_iter - self.n_iter)  # fmt: skip
+                                self.numbers, self.counters, min(STEPS_AT_ONCE, self.max_iter - self.n_iter))  # fmt: skip
             if status >= 0:
                 self._fetch(status, barred)
         self.alpha *= self.numbers[SCALE]
@@ -252,8 +256,8 @@ class _Search:
         r2 = max(self.Q.size - self.numbers[NORM], MIN_BALL * self.Q.size)
         tol = SAFETY * 0.5 * ((1 + epsilon) ** 2 - 1) * r2
         v = -self.g
-        made, high, low = optimise_block(work.K, work.stride, work.diagonal, self.alpha, v, np.zeros(n), upper,
-                                         tol, most)  # fmt: skip
+        made, high, low = optimise_block_in_time(work.K, work.stride, work.diagonal, self.alpha, v, np.zeros(n), upper,
+                                                 tol, most)  # fmt: skip
         self.g = -v
         self.numbers[NORM] = self.alpha @ self.g
         self.pair_steps += made

@@ -20,11 +20,13 @@ from svmreduce.core import lasvm_steps
 from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernel_values import FLOAT32_TOL, single_threaded_blas, suitable_rows
 from svmreduce.core.lasvm_steps import INSERTED, NOTHING, SIZE, STAGE, STEPS, TURN
+from svmreduce.core.watch import time_is_up
 
 SELECTIONS = {"random": lasvm_steps.RANDOM, "gradient": lasvm_steps.GRADIENT, "active": lasvm_steps.ACTIVE}
 SEEDS = 5  # rows of each class to begin with
 CHUNK = 256  # candidates whose kernel values are computed together
 TURNS_OF_CHOICE = 8  # turns of a chunk if each chooses among many candidates
+STEPS_AT_ONCE = 10_000  # of FINISHING, between two looks at the clock
 SAFETY = 0.9  # FINISHING aims a little below the tolerance: kernel values are rounded
 LEAST_SLOTS = 64  # kernel rows that are always kept, however little memory there is
 
@@ -87,18 +89,27 @@ class OnlineSearch:
                     part = order[start : start + CHUNK]
                     self._turns(part[~self.inside[part]], 1, selection)
                     self._repair(np.sum(self.inside[part]), self.tol)
+                    if self._is_late(start + CHUNK):
+                        return
                 return
             for start in range(0, self.n, TURNS_OF_CHOICE):
                 outside = np.flatnonzero(~self.inside)
                 per_turn = max(1, min(candidates, outside.size // TURNS_OF_CHOICE))
                 turns = min(TURNS_OF_CHOICE, self.n - start, outside.size // per_turn)
                 self._turns(self.rng.choice(outside, turns * per_turn, replace=False), per_turn, selection)
+                if self._is_late(start + TURNS_OF_CHOICE):
+                    return
 
     def finish(self, max_steps: int):
         """REPROCESS until the expansion is solved to ``tol``."""
         with single_threaded_blas:
-            self._repair(max_steps, SAFETY * self.tol)
+            last, tol = self.steps + max_steps, SAFETY * self.tol
+            while self.gap > tol and self.steps < last and not time_is_up(steps=self.steps, gap=self.gap):
+                self._repair(min(STEPS_AT_ONCE, last - self.steps), tol)
             self._drop_useless()
+
+    def _is_late(self, rows_seen) -> bool:
+        return time_is_up(rows=min(int(rows_seen), self.n), steps=self.steps, gap=self.gap)
 
     def result(self) -> tuple[np.ndarray, float]:
         """β of all rows, and the intercept."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from svmreduce.core.jit import njit, take
 from svmreduce.core.vector import VECTOR, fmax, fmin
+from svmreduce.core.watch import time_is_up
 
 STRIP = 512
 BARRED = np.float32(1e30)
@@ -140,34 +141,54 @@ def _subtract_row(v, row, amount):
 
 
 @njit()
+def _block_round(K, stride, diagonal, beta, v, lower, upper, tol, max_steps):
+    """Some pair steps on the whole block, then many on a copy of the rows that still move.
+
+    Returns the steps made, the last extremes, and whether the block is solved or ``max_steps`` are used up.
+    """
+    n = beta.size
+    patience = min(max_steps, max(n, 500))
+    steps, high, low = _pair_steps(K, stride, diagonal, beta, v, lower, upper, tol, patience)
+    if not high - low > tol or steps >= max_steps:  # also where kernel values are not numbers
+        return steps, high, low, True
+    rows = _still_movable(beta, v, lower, upper, high, low)
+    if 2 * rows.size > n:
+        return steps, high, low, False
+    part_beta, part_v = take(beta, rows), take(v, rows)
+    patience = min(max_steps - steps, 50 * max(n, 500))
+    made, high, low = _pair_steps(
+        _sub_block(K, stride, rows), rows.size, take(diagonal, rows),
+        part_beta, part_v, take(lower, rows), take(upper, rows), tol, patience,
+    )  # fmt: skip
+    for t in range(rows.size):
+        change = part_beta[t] - beta[rows[t]]
+        if change != 0.0:
+            _subtract_row(v, K[rows[t] * stride : rows[t] * stride + n], change)
+            beta[rows[t]] = part_beta[t]
+    for t in range(rows.size):
+        v[rows[t]] = part_v[t]
+    return steps + made, high, low, False
+
+
+@njit()
 def optimise_block(K, stride, diagonal, beta, v, lower, upper, tol, max_steps):
-    """Pair steps on the whole block, and most of them on a copy of the rows that still move.
+    """Pair steps on the whole block until the largest violation is at most ``tol``.
 
     Row i of the block is ``K[i*stride : i*stride + n]``; β and v are changed in place. Returns the
     steps made and the last extremes (largest v that may go up, smallest that may go down).
     """
-    n = beta.size
-    steps = 0
-    while True:
-        patience = min(max_steps - steps, max(n, 500))
-        made, high, low = _pair_steps(K, stride, diagonal, beta, v, lower, upper, tol, patience)
+    steps, done = 0, False
+    while not done:
+        made, high, low, done = _block_round(K, stride, diagonal, beta, v, lower, upper, tol, max_steps - steps)
         steps += made
-        if not high - low > tol or steps >= max_steps:  # also where kernel values are not numbers
-            return steps, high, low
-        rows = _still_movable(beta, v, lower, upper, high, low)
-        if 2 * rows.size > n:
-            continue
-        part_beta, part_v = take(beta, rows), take(v, rows)
-        patience = min(max_steps - steps, 50 * max(n, 500))
-        made, high, low = _pair_steps(
-            _sub_block(K, stride, rows), rows.size, take(diagonal, rows),
-            part_beta, part_v, take(lower, rows), take(upper, rows), tol, patience,
-        )  # fmt: skip
+    return steps, high, low
+
+
+def optimise_block_in_time(K, stride, diagonal, beta, v, lower, upper, tol, max_steps):
+    """The same steps as ``optimise_block``, with a look at the clock between rounds."""
+    steps, done = 0, False
+    while not done:
+        made, high, low, done = _block_round(K, stride, diagonal, beta, v, lower, upper, tol, max_steps - steps)
         steps += made
-        for t in range(rows.size):
-            change = part_beta[t] - beta[rows[t]]
-            if change != 0.0:
-                _subtract_row(v, K[rows[t] * stride : rows[t] * stride + n], change)
-                beta[rows[t]] = part_beta[t]
-        for t in range(rows.size):
-            v[rows[t]] = part_v[t]
+        done = done or time_is_up()
+    return steps, high, low

@@ -23,7 +23,8 @@ import numpy as np
 
 from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernel_values import FLOAT32_TOL, kernel_rows, single_threaded_blas, suitable_rows
-from svmreduce.core.pair_steps import optimise_block
+from svmreduce.core.pair_steps import optimise_block_in_time
+from svmreduce.core.watch import time_is_up
 from svmreduce.core.working_set import WorkingSet
 from svmreduce.types import DualSolution
 
@@ -82,7 +83,7 @@ class _Search:
         # Free rows of the working set fix the intercept. While it has none, any value in a bracket will do
         # for it, and the near rows decide.
         self.intercept, self.bracket = 0.0, (-np.inf, np.inf)
-        self.n_iter = self.kernel_evals = self.repairs = 0
+        self.n_iter = self.kernel_evals = self.repairs = self.rounds = 0
         self.near = np.zeros(self.n, bool)
         self._use(suitable_rows(kernel, X, single=tol >= FLOAT32_TOL))
 
@@ -105,9 +106,13 @@ class _Search:
             steps_before = self.n_iter
             self._optimise_with(new, SAFETY * stage_tol)
             idle_rounds = idle_rounds + 1 if self.n_iter == steps_before else 0
+            gap = self._gap(self.near)
+            self.rounds += 1
+            if time_is_up(rounds=self.rounds, steps=self.n_iter, rows=int(self.near.sum()), gap=float(gap)):
+                break
             if self.n_iter >= self.step_limit < self.max_iter:
                 self._go_on_in_double()
-            elif self._gap(self.near) <= stage_tol:
+            elif gap <= stage_tol:
                 self._update_far()
                 if self._gap() <= self.tol and self._certified():
                     return
@@ -139,8 +144,8 @@ class _Search:
         self.kernel_evals += work.admit(new, self.threads)
         members = work.members
         beta, v = self.beta[members], self.v[members]
-        steps, high, low = optimise_block(work.K, work.stride, work.diagonal, beta, v, self.lower[members],
-                                          self.upper[members], tol, self.step_limit - self.n_iter)  # fmt: skip
+        steps, high, low = optimise_block_in_time(work.K, work.stride, work.diagonal, beta, v, self.lower[members],
+                                                  self.upper[members], tol, self.step_limit - self.n_iter)  # fmt: skip
         self.n_iter += steps
         self.bracket = (high, low) if high < low else ((high + low) / 2,) * 2
         change = beta - self.beta[members]

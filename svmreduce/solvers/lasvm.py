@@ -13,6 +13,7 @@ from svmreduce.checks import COUNT, SWITCH
 from svmreduce.core.jit import resolve_threads
 from svmreduce.core.lasvm_search import SELECTIONS, OnlineSearch
 from svmreduce.core.optimality import certify
+from svmreduce.core.watch import time_is_up
 from svmreduce.errors import InputError, nearest_name_error
 from svmreduce.parameters import Parameters
 from svmreduce.solvers._multiclass import one_versus_one, stacked
@@ -139,7 +140,7 @@ class LASVM(
         for _ in range(self.epochs):
             before = search.inserted
             search.pass_over(self.selection, self.candidates)
-            if search.inserted == before and search.gap <= self.tol:
+            if (search.inserted == before and search.gap <= self.tol) or time_is_up():
                 break
         if self.finishing:
             search.finish(self.max_iter if self.max_iter > 0 else max(10_000_000, 100 * len(y)))

@@ -12,6 +12,7 @@ from svmreduce.checks import FINITE
 from svmreduce.core import pegasos_passes
 from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernel_values import KernelRows, single_threaded_blas
+from svmreduce.core.watch import time_is_up
 from svmreduce.errors import InputError
 from svmreduce.model import LinearModel
 from svmreduce.parameters import Parameters
@@ -187,13 +188,14 @@ def descend(walk, random, tol: float, max_iter: int) -> dict:
     Returns the mean iterate (weights, or decision values of the rows), its coefficients ``alpha`` (one per row,
     between 0 and C·weight but for rounding), the objective ½||w||² + C·Σ weight·hinge and the gap reached.
     """
-    n, step, lower = len(walk.y), 0, 0.0
+    n, step, lower, gap = len(walk.y), 0, 0.0, None
     begun, before, visited = 0, 0.0, 0.0  # where the mean starts, and the sums up to there
     next_look = 1
     for passes in count(1):
         walk.run(random, step)
         step += n
-        if passes in (next_look, max_iter):
+        is_last = time_is_up(rounds=passes, gap=gap) or passes == max_iter
+        if passes == next_look or is_last:
             # Σ t·w over the steps since the last look is Σ U/λ, and their t sum up to the rest
             scale = 1.0 / (walk.lam * (step * (step + 1) - begun * (begun + 1)) / 2)
             mean = scale * (_total(walk.sums, step) - before)
@@ -204,7 +206,7 @@ def descend(walk, random, tol: float, max_iter: int) -> dict:
                 raise InputError("the objective is not finite: scale the data")
             lower = max(lower, _dual_bound(alpha, walk.box, norm))
             gap = (primal - lower) / primal
-            if gap <= tol or passes == max_iter:
+            if gap <= tol or is_last:
                 return {
                     "mean": mean, "alpha": alpha, "primal": primal, "gap": gap, "passes": passes,
                     "converged": gap <= tol,
