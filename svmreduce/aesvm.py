@@ -19,7 +19,7 @@ class AESVC(
     ClassifierMixin,
     ReducedSolver,
     parameters="C kernel gamma coef0 degree epsilon P V first_level tol cache_mb max_iter threads class_weight "
-    "random_state",
+    "random_state probability",
 ):
     """C-SVC on the approximate extreme points: DeriveRS, then weighted SMO.
 
@@ -43,6 +43,7 @@ class AESVC(
     kernels = tuple(name for name in KERNELS if name != "gaussian")
     mixes_kernels = False
     tasks = SMO.tasks
+    stops_in_time = True
     weights_reason = ""
 
     epsilon: float = 1e-2

@@ -84,6 +84,7 @@ SHARED: dict[str, Rule] = {
     "max_iter": Rule("a whole number >= 1, or -1", lambda value: value == -1 or is_whole(value, 1)),
     "threads": COUNT,
     "class_weight": Rule("'balanced' or a dict", lambda value: value == "balanced" or isinstance(value, dict)),
+    "probability": SWITCH,
     "verbose": SWITCH,
     "random_state": Rule(
         SEED.what, lambda value: value is None or isinstance(value, np.random.RandomState) or SEED.is_right(value)

@@ -42,6 +42,9 @@ class Parameters:
         None takes every core this process may use.
     class_weight : None, "balanced" or dict
         Factor on C per class.
+    probability : bool
+        Also learn class probabilities for ``predict_proba``: Platt's sigmoids on the decision values of five
+        cross-validation folds. Makes the fit about five times as long.
     verbose : bool
         Report progress on standard error.
     random_state : int, RandomState or None
@@ -61,6 +64,7 @@ class Parameters:
     max_iter: int = -1
     threads: int | None = None
     class_weight: str | dict | None = None
+    probability: bool = False
     verbose: bool = False
     random_state: object = 0
 

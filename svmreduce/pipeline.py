@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import get_tags
-from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.class_weight import compute_class_weight, compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -27,7 +27,8 @@ from svmreduce.reducers.base import BaseReducer
 from svmreduce.registry import parameters_of
 from svmreduce.rows import canonical_rows
 from svmreduce.solvers._any_estimator import facts_of
-from svmreduce.solvers.base import ROWS
+from svmreduce.solvers.base import ROWS, seed_of
+from svmreduce.solvers.cross_validation import with_probabilities
 from svmreduce.types import FitFacts, Matrix, Reduction, RowsLike
 
 KERNEL_SPACE = ("kernel", "gamma", "coef0", "degree")
@@ -136,12 +137,25 @@ class ReducedSolver(BaseEstimator):
         X, y = validate_data(self, X, y, **ROWS)
         X, weights = canonical_rows(X), checked_weights(sample_weight, X)
         if getattr(solver, "class_weight", None) is not None:  # means the classes of all rows, not of the kept ones
-            weights = weights * compute_sample_weight(solver.class_weight, y)
-            solver.set_params(class_weight=None)
+            if getattr(solver, "accepts_weights", True):
+                weights = weights * compute_sample_weight(solver.class_weight, y)
+                solver.set_params(class_weight=None)
+            else:
+                factors = compute_class_weight(solver.class_weight, classes=np.unique(y), y=y)
+                solver.set_params(class_weight=dict(zip(np.unique(y).tolist(), factors, strict=True)))
         for part in (reducer, solver):
             resolve_kernel_space(X if weights.all() else X[np.flatnonzero(weights)], part, norms=reducer.gives_weights)
+        with_sigmoids = getattr(solver, "probability", False)
+        if with_sigmoids:  # learned from all rows, not from the kept ones
+            solver.set_params(probability=False)
+        trial = ReducedSolver(clone(reducer), clone(solver))
         reduction = reducer.fit_reduce(X, y, weights)
         fit_on(solver, reduction)
+        if with_sigmoids:
+            given = None if (weights == 1).all() else weights
+            seed = seed_of(getattr(solver, "random_state", 0))
+            solver.model_ = with_probabilities(solver.model_, trial, X, y, given, seed)
+            solver.set_params(probability=True)
         self._adopt(solver)
         self.reducer_, self.solver_, self.reduction_ = reducer, solver, reduction
         if hasattr(solver, "support_"):

@@ -230,8 +230,9 @@ class _Search:
         barred = np.where(self.alpha > 0, 0, BARRED).astype(np.float32)
         status, limit = 0, (1 + SAFETY * epsilon) ** 2
         while status >= 0 or (status == LIMIT and self.n_iter < self.max_iter and not time_is_up()):
+            most = min(STEPS_AT_ONCE, self.max_iter - self.n_iter)
             status = ball_steps(self.rule, self.Q.size, limit, *rows, diagonal, self.alpha, self.g, barred,
-                                self.numbers, self.counters, min(STEPS_AT_ONCE, self.max_iter - self.n_iter))  # fmt: skip
+                                self.numbers, self.counters, most)  # fmt: skip
             if status >= 0:
                 self._fetch(status, barred)
         self.alpha *= self.numbers[SCALE]

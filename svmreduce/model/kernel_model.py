@@ -11,8 +11,10 @@ from scipy import sparse
 
 from svmreduce.core import kernel_values
 from svmreduce.data.formats import DENSE_FROM
+from svmreduce.errors import InputError
 from svmreduce.kernels import KernelMixture, KernelSpec
 from svmreduce.model.kernel_lines import kernel_header, kernel_line, read_kernel
+from svmreduce.model.probabilities import class_probabilities
 from svmreduce.model.text import check_finite, features_line, header_labels, read_model_text, write_text
 from svmreduce.model.vector_lines import format_rows, parse_rows
 from svmreduce.types import Matrix
@@ -20,10 +22,11 @@ from svmreduce.types import Matrix
 CLASSIFIERS = ("c_svc", "nu_svc")
 SVM_TYPES = (*CLASSIFIERS, "one_class", "epsilon_svr", "nu_svr")
 _PROBE = 128  # rows on which the error of float32 is measured
-_IGNORED = {"probA", "probB", "prob_density_marks"}
+_SIGMOIDS = ("probA", "probB")
 _HEADER = {
     *("svm_type", "kernel_type", "degree", "gamma", "coef0", "nr_class", "total_sv", "rho", "label", "nr_sv"),
-    *_IGNORED,
+    *_SIGMOIDS,
+    "prob_density_marks",
 }
 
 
@@ -46,6 +49,7 @@ class KernelModel:
     n_support : array of shape (k,), support vectors of each class, or None
     svm_type : one of c_svc, nu_svc, one_class, epsilon_svr, nu_svr
     notes : what a model file said that is not used here
+    sigmoids : array of shape (2, pairs), LIBSVM's probA and probB, or None for a model without probabilities
     """
 
     kernel: KernelSpec | KernelMixture
@@ -56,6 +60,7 @@ class KernelModel:
     n_support: np.ndarray | None = None
     svm_type: str = "c_svc"
     notes: tuple[str, ...] = ()
+    sigmoids: np.ndarray | None = None
     pairwise = True  # one output per pair of classes
     file_format = "LIBSVM's format"
 
@@ -121,9 +126,19 @@ class KernelModel:
             return decisions
         if self.labels is None:
             return np.where(decisions > 0, 1, -1)
+        return self.labels[self._winners(decisions)]
+
+    def _winners(self, decisions: np.ndarray) -> np.ndarray:
+        """Places of the predicted labels."""
         if decisions.ndim == 1:
-            return self.labels[np.where(decisions > 0, 0, 1)]
-        return self.labels[votes(decisions, len(self.labels)).argmax(axis=1)]
+            return np.where(decisions > 0, 0, 1)
+        return votes(decisions, len(self.labels)).argmax(axis=1)
+
+    def probabilities(self, decisions: np.ndarray) -> np.ndarray:
+        """Class probabilities of these decision values, columns as ``labels``; the label's is always the largest."""
+        if self.sigmoids is None:
+            raise InputError("the model has no probabilities: train it with probability=True (train -b 1)")
+        return class_probabilities(decisions, self.sigmoids, self._winners(decisions), len(self.labels))
 
     def save(self, path: str | os.PathLike) -> None:
         """Write a LIBSVM model file; every number survives exactly.
@@ -143,6 +158,8 @@ class KernelModel:
         if self.labels is not None:
             numbers, trailer = header_labels(self.labels)
             yield f"label {' '.join(map(str, numbers))}\n"
+            for name, values in zip(_SIGMOIDS, () if self.sigmoids is None else self.sigmoids.tolist(), strict=False):
+                yield f"{name} {' '.join(map(repr, values))}\n"
             yield f"nr_sv {' '.join(map(str, self.n_support.tolist()))}\n"
         yield "SV\n"
         yield from format_rows(self.coef, self.vectors)
@@ -174,9 +191,12 @@ class KernelModel:
         vectors = _widen(vectors, text.features(vectors.shape[1]))
         if vectors.nnz >= DENSE_FROM * vectors.shape[0] * vectors.shape[1]:
             vectors = vectors.toarray()
-        ignored = sorted(_IGNORED & text.header.keys())
-        notes = (f"probability estimates in the model are not used ({', '.join(ignored)})",) if ignored else ()
-        return cls(kernel, vectors, coef, intercepts, labels, n_support, svm_type, notes)
+        sigmoids, notes = None, ()
+        if labels is not None and any(name in text.header for name in _SIGMOIDS):
+            sigmoids = np.array([text.numbers(name, float, len(intercepts)) for name in _SIGMOIDS])
+        elif ignored := sorted({*_SIGMOIDS, "prob_density_marks"} & text.header.keys()):
+            notes = (f"probability estimates of {svm_type} are not used ({', '.join(ignored)})",)
+        return cls(kernel, vectors, coef, intercepts, labels, n_support, svm_type, notes, sigmoids)
 
 
 def votes(decisions: np.ndarray, k: int) -> np.ndarray:

@@ -17,7 +17,7 @@ class EnclosingBallSVM(
     Parameters,
     SVMClassifier,
     parameters="C kernel gamma coef0 degree tol selection sample_size quiet_samples start_rows certify cache_mb "
-    "max_iter threads random_state",
+    "max_iter threads random_state class_weight probability",
 ):
     """An L2-SVM: squared slacks, and the offset is a weight like the others.
 
@@ -65,6 +65,7 @@ class EnclosingBallSVM(
 
     kernels = ("linear", "poly", "rbf")  # the sigmoid is not positive definite: there would be no ball
     _method: ClassVar[str]
+    stops_in_time = True
     _toy_rows = 1200  # too many to be done in double, or to become exact at once
     _toy_settings = ({}, {"tol": 9e-7, "C": 1e-3})  # kernel values in float32 and in double
 

@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 from scipy import sparse
 
+from svmreduce.core.watch import share_of_time
 from svmreduce.kernels import KernelSpec
 from svmreduce.model import KernelModel, LinearModel
 from svmreduce.solvers._outcome import Outcome
@@ -31,11 +32,12 @@ def one_versus_one(fit_binary, X, y, weights, kernel: KernelSpec, classes) -> Ou
     pairs = list(combinations(range(k), 2))
     betas = np.zeros((k - 1, len(y)))
     solutions = []
-    for i, j in pairs:
+    for number, (i, j) in enumerate(pairs):
         rows = np.sort(np.concatenate([rows_of[i], rows_of[j]]))
         target = np.where(y[rows] == order[i], 1.0, -1.0)
         part, own = (X, weights) if k == 2 else (X[rows], weights[rows])
-        solution = fit_binary(part, target, own, kernel)
+        with share_of_time(len(pairs) - number):
+            solution = fit_binary(part, target, own, kernel)
         solutions.append(solution)
         first = target > 0
         betas[j - 1, rows[first]] = solution.beta[first]

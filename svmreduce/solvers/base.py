@@ -14,19 +14,24 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from svmreduce.checks import ALL_ZERO, check_parameters, checked_weights
+from svmreduce.checks import ALL_ZERO, check_parameters, checked_weights, is_number
+from svmreduce.core.watch import watched
 from svmreduce.errors import InputError
 from svmreduce.kernels import LIBSVM_KERNELS, KernelMixture, KernelSpec, kernel_for, parse_kernel
 from svmreduce.model import KernelModel, votes
+from svmreduce.model.class_order import in_class_order, weights_per_feature
 from svmreduce.rows import canonical_rows
 from svmreduce.solvers._multiclass import one_versus_one
 from svmreduce.solvers._outcome import Outcome
+from svmreduce.solvers.cross_validation import with_probabilities
 from svmreduce.types import DualSolution, FitFacts, RowsLike
 
 _WARM: set[type] = set()
@@ -42,6 +47,7 @@ class BaseSolver(BaseEstimator):
     tasks : "classification" or "regression"
     accepts_weights : whether ``fit`` takes ``sample_weight``
     weights_reason : why not, and which solver does
+    stops_in_time : whether it can end early with what it has, as ``max_seconds`` asks
     """
 
     kernels: ClassVar[tuple[str, ...]] = LIBSVM_KERNELS
@@ -49,6 +55,7 @@ class BaseSolver(BaseEstimator):
     tasks: ClassVar[tuple[str, ...]] = ("classification",)
     accepts_weights: ClassVar[bool] = True
     weights_reason: ClassVar[str] = ""
+    stops_in_time: ClassVar[bool] = False
     _toy_rows: ClassVar[int] = 20  # of warm_up
     _toy_settings: ClassVar[tuple[dict, ...]] = ({},)
 
@@ -70,22 +77,29 @@ class BaseSolver(BaseEstimator):
             raise InputError(f"{type(self).__name__} cannot take sample_weight: {self.weights_reason}")
         start = perf_counter()
         self.seconds_ = {"convert": 0.0, "reduce": 0.0, "solve": 0.0}
+        given = X, y, sample_weight
         with self._stage("convert"):
             X, y, weights, kept = self._validate(X, y, sample_weight)
-        outcome = self._solve(X, y, weights)
+        with watched(getattr(self, "max_seconds", None), getattr(self, "callback", None)) as watch:
+            outcome = self._solve(X, y, weights)
         self._store(outcome, X, kept)
+        if getattr(self, "probability", False):
+            with self._stage("calibrate"):
+                self._calibrate(*given)
         self.seconds_["solve"] = max(0.0, perf_counter() - start - sum(self.seconds_.values()))
         if not self.converged_:
             warnings.warn(
-                f"{type(self).__name__} stopped before it reached tol; {self._advice()}",
+                f"{type(self).__name__} stopped before it reached tol; {self._advice(watch.stopped)}",
                 ConvergenceWarning,
                 stacklevel=2,
             )
         return self
 
-    def _advice(self) -> str:
+    def _advice(self, out_of_time: bool) -> str:
         """What helps when it did not converge."""
         more = "raise max_iter, " if hasattr(self, "max_iter") else ""
+        if out_of_time:
+            more = "raise max_seconds, "
         return f"{more}scale the data or lower C"
 
     @contextmanager
@@ -125,14 +139,18 @@ class BaseSolver(BaseEstimator):
     def _store(self, outcome: Outcome, X, kept) -> None:
         model = self.model_ = outcome.model
         if isinstance(model, KernelModel):
-            if outcome.support is not None:
-                self.support_ = kept[outcome.support]
-            self.support_vectors_, self.dual_coef_, self.intercept_ = model.vectors, model.coef, model.intercepts
+            self._store_vectors(model, None if outcome.support is None else kept[outcome.support])
         elif hasattr(model, "weights"):
             self.coef_, self.intercept_ = model.weights, model.intercepts
         self.objective_, self.gap_ = outcome.objective, outcome.gap
         self.n_iter_, self.kernel_evals_ = outcome.n_iter, outcome.kernel_evals
         self.converged_ = bool(outcome.converged)
+
+    def _store_vectors(self, model: KernelModel, rows) -> None:
+        """The attributes of a kernel model; ``rows`` are its vectors' rows, None where they are none."""
+        if rows is not None:
+            self.support_ = rows
+        self.support_vectors_, self.dual_coef_, self.intercept_ = model.vectors, model.coef, model.intercepts
 
     def _new_rows(self, X):
         """Checked rows and the thread count, as the model's methods take them."""
@@ -195,6 +213,8 @@ class SVMClassifier(ClassifierMixin, BaseSolver):
     def _targets(self, y, weights):
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
+        if self.accepts_weights and getattr(self, "class_weight", None) is not None:
+            weights = weights * self.class_factors(y)[codes]
         return codes, weights
 
     def _check_targets(self, y):
@@ -207,6 +227,44 @@ class SVMClassifier(ClassifierMixin, BaseSolver):
                 f"got {present} class{'es' if present != 1 else ''}"
             )
 
+    def class_factors(self, y) -> np.ndarray:
+        """The factor on C of every class, in the order of ``classes_``, for these labels."""
+        given = getattr(self, "class_weight", None)
+        if isinstance(given, dict):
+            for label, factor in given.items():
+                if label not in self.classes_.tolist():
+                    raise InputError(f"class_weight names {label!r}, but the classes are {_listed(self.classes_)}")
+                if not (is_number(factor) and factor > 0):
+                    raise InputError(f"class_weight of {label!r} must be a positive number, got {factor!r}")
+        return compute_class_weight(given, classes=self.classes_, y=y)
+
+    def _store_vectors(self, model, rows):
+        """As scikit-learn's SVC has them: classes ascending, and ``coef_`` for a linear kernel."""
+        order = in_class_order(model)
+        super()._store_vectors(model, None if rows is None else rows[order.vectors])
+        self.support_vectors_ = model.vectors[order.vectors]
+        self.dual_coef_, self.intercept_, self.n_support_ = order.dual_coef, order.intercepts, order.n_support
+        if model.kernel.name == "linear":
+            self.coef_ = weights_per_feature(self.support_vectors_, order)
+
+    def _calibrate(self, X, y, sample_weight) -> None:
+        """Learn probabilities; every fold has the kernel of the final fit."""
+        X, y = validate_data(self, X, y, reset=False, **ROWS)
+        trial = clone(self).set_params(probability=False, kernel=self.model_.kernel)
+        weights = None if sample_weight is None else checked_weights(sample_weight, X)
+        self.model_ = with_probabilities(self.model_, trial, X, y, weights, seed_of(getattr(self, "random_state", 0)))
+
+    @available_if(lambda self: getattr(self, "probability", False))
+    def predict_proba(self, X) -> np.ndarray:
+        """Probabilities of ``classes_``; the largest is always that of the predicted label."""
+        X, options = self._new_rows(X)
+        model = self.model_
+        return model.probabilities(model.decision_function(X, **options))[:, np.argsort(model.labels)]
+
+    @available_if(lambda self: getattr(self, "probability", False))
+    def predict_log_proba(self, X) -> np.ndarray:
+        return np.log(self.predict_proba(X))
+
     def decision_function(self, X: RowsLike) -> np.ndarray:
         """Above zero means ``classes_[1]``; with k > 2 classes one column per class, votes first.
 
@@ -218,6 +276,8 @@ class SVMClassifier(ClassifierMixin, BaseSolver):
         model = self.model_
         if values.ndim == 1 or not model.pairwise:
             return values if values.ndim == 1 else values[:, np.argsort(model.labels)]
+        if getattr(self, "decision_function_shape", "ovr") == "ovo":
+            return values
         return class_scores(values, len(model.labels))[:, np.argsort(model.labels)]
 
 
@@ -240,6 +300,11 @@ def class_scores(decisions: np.ndarray, k: int) -> np.ndarray:
             sums[:, j] -= decisions[:, column]
             column += 1
     return votes(decisions, k) + sums / (3 * (np.abs(sums) + 1))
+
+
+def _listed(labels: np.ndarray) -> str:
+    """The first few labels."""
+    return ", ".join(map(str, labels[:10].tolist())) + (", …" if len(labels) > 10 else "")
 
 
 def seed_of(random_state) -> int:

@@ -7,7 +7,8 @@ from svmreduce.solvers._enclosing_ball import EnclosingBallSVM
 
 class BVM(
     EnclosingBallSVM,
-    parameters="C kernel gamma tol selection sample_size quiet_samples certify cache_mb max_iter threads random_state",
+    parameters="C kernel gamma tol selection sample_size quiet_samples certify cache_mb max_iter threads random_state "
+    "probability",
 ):
     """L2-SVM from a ball of fixed radius, moved just far enough to touch the row outside.
 

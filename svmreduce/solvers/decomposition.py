@@ -20,7 +20,8 @@ from svmreduce.solvers.base import SVMClassifier, SVMRegressor, seed_of
 class DecompositionSVC(
     FirstRows,
     SVMClassifier,
-    parameters="C kernel gamma coef0 degree tol first working_set cache_mb max_iter threads random_state",
+    parameters="C kernel gamma coef0 degree tol first working_set cache_mb max_iter threads random_state "
+    "class_weight probability",
 ):
     """C-SVC by decomposition: solve on a small working set, take in the rows that violate the conditions, repeat.
 
@@ -31,6 +32,8 @@ class DecompositionSVC(
     max_iter : int
         Pair steps per two-class problem; -1 leaves the limit to the engine.
     """
+
+    stops_in_time = True
 
     def _fit_binary(self, X, y, weights, kernel):
         box = self.C * weights

@@ -18,7 +18,9 @@ UNSEEN, RESERVE, MARGIN, ERROR = range(4)
 
 
 class Incremental(
-    FirstRows, SVMClassifier, parameters="C kernel gamma coef0 degree tol first max_iter threads random_state"
+    FirstRows,
+    SVMClassifier,
+    parameters="C kernel gamma coef0 degree tol first max_iter threads random_state class_weight",
 ):
     """C-SVC that learns one row at a time and is optimal for all rows seen so far, after each.
 

@@ -15,6 +15,7 @@ from svmreduce.core.lasvm_search import SELECTIONS, OnlineSearch
 from svmreduce.core.optimality import certify
 from svmreduce.core.watch import time_is_up
 from svmreduce.errors import InputError, nearest_name_error
+from svmreduce.model.class_order import in_class_order
 from svmreduce.parameters import Parameters
 from svmreduce.solvers._multiclass import one_versus_one, stacked
 from svmreduce.solvers.base import ROWS, SVMClassifier, seed_of
@@ -25,7 +26,7 @@ class LASVM(
     Parameters,
     SVMClassifier,
     parameters="C kernel gamma coef0 degree epochs selection candidates finishing tol cache_mb max_iter threads "
-    "random_state",
+    "random_state class_weight",
 ):
     """C-SVC that looks at the rows one by one and keeps only those that matter.
 
@@ -52,6 +53,7 @@ class LASVM(
         Steps of FINISHING; -1 for LIBSVM's limit, max(10⁷, 100·rows).
     """
 
+    stops_in_time = True
     _toy_settings = ({}, {"tol": 1e-5, "epochs": 2})
 
     epochs: int = 1
@@ -83,10 +85,14 @@ class LASVM(
         if not hasattr(self, "model_"):
             self._check_classes(y, classes)
             return self.fit(X, y, sample_weight)
+        if self.class_weight == "balanced":
+            raise InputError("class_weight='balanced' needs all rows at once: give partial_fit a dict of weights")
         X, y, weights = self._new_batch(X, y, sample_weight)
         self._past = past = self.model_
         labels = np.repeat(past.labels, past.n_support)
-        numbers = np.concatenate([self.support_, self._rows_seen + np.arange(len(y))])
+        rows = np.empty_like(self.support_)
+        rows[in_class_order(past).vectors] = self.support_
+        numbers = np.concatenate([rows, self._rows_seen + np.arange(len(y))])
         super().fit(stacked([past.vectors, X]), np.concatenate([labels, y]),
                     np.concatenate([self._support_weights, weights]))  # fmt: skip
         self.support_ = numbers[self.support_]
@@ -115,7 +121,8 @@ class LASVM(
             return self._fit_from(self._start(*next(pairs), len(target)), part, target, own, kernel)
 
         outcome = one_versus_one(fit_binary, X, y, weights, kernel, self.classes_)
-        self._support_weights = weights[outcome.support]
+        own = self.class_factors(self.classes_[y])[y[outcome.support]]  # comes on top again in the next call
+        self._support_weights = weights[outcome.support] / own
         return outcome
 
     def _start(self, i, j, rows):

@@ -30,7 +30,7 @@ _PROBLEMS = {
 _OWN_TOL = {True: 0.1, False: 0.01}  # LIBLINEAR's defaults for dual and primal problems
 
 
-class Liblinear(Parameters, SVMClassifier, parameters="C loss dual tol bias random_state"):
+class Liblinear(Parameters, SVMClassifier, parameters="C loss dual tol bias random_state class_weight"):
     """Linear SVM by official LIBLINEAR; several classes one against the rest.
 
     Parameters
@@ -63,6 +63,11 @@ class Liblinear(Parameters, SVMClassifier, parameters="C loss dual tol bias rand
         options.C = self.C
         options.eps = _OWN_TOL[bool(self.dual)] if self.tol is None else self.tol
         binary = len(self.classes_) == 2
+        factors = self.class_factors(self.classes_[y])
+        codes = np.array([-1, 1] if binary else range(len(factors)), np.int32)
+        options.nr_weight = len(codes)
+        options.weight_label = pointer(codes, ctypes.POINTER(ctypes.c_int))
+        options.weight = pointer(factors, ctypes.POINTER(ctypes.c_double))
         with self._stage("convert"):
             problem, alive = self._problem(X, 2.0 * y - 1.0 if binary else y)
         complaint = backend.liblinear.check_parameter(problem, options)
@@ -72,7 +77,7 @@ class Liblinear(Parameters, SVMClassifier, parameters="C loss dual tol bias rand
         raw, log = _LOG.record(lambda: backend.liblinear.train(problem, options))
         model = self._read_answer(raw.contents, X.shape[1], solver_type, binary)
         backend.liblinear.free_and_destroy_model(ctypes.byref(raw))
-        del alive
+        del alive, codes, factors
         return Outcome(model, **read_log(log))
 
     def _solver_type(self) -> str:

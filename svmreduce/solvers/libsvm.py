@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import ctypes
 import re
+from dataclasses import replace
 from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
 from libsvm import svm
+from sklearn.base import OutlierMixin
 from threadpoolctl import ThreadpoolController
 
-from svmreduce.checks import NOT_NEGATIVE, SWITCH
+from svmreduce.checks import NOT_NEGATIVE, SHARE, SWITCH
 from svmreduce.core.jit import resolve_threads
 from svmreduce.errors import InputError
 from svmreduce.model import KernelModel
+from svmreduce.model.kernel_model import CLASSIFIERS
 from svmreduce.parameters import Parameters
 from svmreduce.solvers._nodes import LogTap, default_options, node_rows, pointer
 from svmreduce.solvers.base import BaseSolver, Outcome, SVMClassifier, SVMRegressor
@@ -58,16 +61,23 @@ class _LibsvmBackend(Parameters, BaseSolver):
         problem.x = pointer(addresses, ctypes.POINTER(ctypes.POINTER(svm.svm_node)))
         return problem, (nodes, addresses, target)
 
-    def _train(self, X, target, svm_type: str, **numbers) -> tuple[KernelModel, np.ndarray, list, list]:
+    def _train(
+        self, X, target, svm_type: str, factors: dict | None = None, **numbers
+    ) -> tuple[KernelModel, np.ndarray, list, list]:
         kernel = self._kernel_spec(X)
         options = default_options(svm.svm_parameter)
         options.svm_type = svm.svm_forms[svm_type.upper()]
         options.kernel_type = kernel.code
         options.gamma, options.coef0, options.degree = kernel.gamma, kernel.coef0, int(kernel.degree)
-        options.C, options.eps, options.cache_size = self.C, self.tol, self.cache_mb
+        options.eps, options.cache_size = self.tol, self.cache_mb
         options.shrinking = int(self.shrinking)
         for name, value in numbers.items():
             setattr(options, name, value)
+        labels, values = (np.array(list(part), kind) for part, kind in zip(
+            ((factors or {}).keys(), (factors or {}).values()), (np.int32, np.float64), strict=True))  # fmt: skip
+        options.nr_weight = len(labels)
+        options.weight_label = pointer(labels, ctypes.POINTER(ctypes.c_int))
+        options.weight = pointer(values, ctypes.POINTER(ctypes.c_double))
         with self._stage("convert"):
             problem, alive = self._problem(X, target)
         complaint = svm.libsvm.svm_check_parameter(problem, options)
@@ -87,6 +97,18 @@ class _LibsvmBackend(Parameters, BaseSolver):
             raise InputError("LIBSVM's objective is not finite: scale the data")
         return model, support, iterations, objectives
 
+    def _classify(self, X, y, svm_type: str, factors=None, **numbers) -> Outcome:
+        """Two classes go in as -1 and +1, which LIBSVM always orders +1 first: above zero is classes_[1]."""
+        binary = len(self.classes_) == 2
+        target = 2.0 * y - 1.0 if binary else y
+        codes = [-1, 1] if binary else range(len(self.classes_))
+        named = None if factors is None else dict(zip(codes, factors, strict=True))
+        model, support, iterations, objectives = self._train(X, target, svm_type, named, **numbers)
+        codes = (model.labels + 1) // 2 if binary else model.labels
+        counts = np.bincount(y)[codes]
+        sizes = [int(a + b) for a, b in combinations(counts, 2)]
+        return self._outcome(replace(model, labels=self.classes_[codes]), support, iterations, objectives, sizes)
+
     def _outcome(self, model, support, iterations, objectives, sizes) -> Outcome:
         return Outcome(
             model,
@@ -97,21 +119,34 @@ class _LibsvmBackend(Parameters, BaseSolver):
         )
 
 
-class Libsvm(_LibsvmBackend, SVMClassifier, parameters="C kernel gamma coef0 degree tol cache_mb shrinking threads"):
-    """C-SVC by official LIBSVM, its own one-against-one included."""
+class Libsvm(
+    _LibsvmBackend,
+    SVMClassifier,
+    parameters="C kernel gamma coef0 degree tol cache_mb shrinking threads class_weight probability",
+):
+    """C-SVC by official LIBSVM, its own one-against-one and class weights included."""
 
     def _solve(self, X, y, weights):
-        # Two classes go in as -1 and +1, which LIBSVM always orders +1 first: above zero is classes_[1].
-        binary = len(self.classes_) == 2
-        target = 2.0 * y - 1.0 if binary else y
-        model, support, iterations, objectives = self._train(X, target, "c_svc")
-        codes = (model.labels + 1) // 2 if binary else model.labels
-        counts = np.bincount(y)[codes]
-        sizes = [int(a + b) for a, b in combinations(counts, 2)]
-        named = KernelModel(
-            model.kernel, model.vectors, model.coef, model.intercepts, self.classes_[codes], model.n_support
-        )
-        return self._outcome(named, support, iterations, objectives, sizes)
+        return self._classify(X, y, "c_svc", self.class_factors(self.classes_[y]), C=self.C)
+
+
+class NuSVC(
+    _LibsvmBackend, SVMClassifier, parameters="nu kernel gamma coef0 degree tol cache_mb shrinking threads probability"
+):
+    """ν-SVC by official LIBSVM.
+
+    Parameters
+    ----------
+    nu : float
+        At least this share of the rows become support vectors, and at most this share lie inside the margin (LIBSVM's
+        -n).
+    """
+
+    nu: float = 0.5
+    rules: ClassVar = {"nu": SHARE}
+
+    def _solve(self, X, y, weights):
+        return self._classify(X, y, "nu_svc", nu=self.nu)
 
 
 class LibsvmSVR(
@@ -131,8 +166,54 @@ class LibsvmSVR(
     rules: ClassVar = {"epsilon": NOT_NEGATIVE}
 
     def _solve(self, X, y, weights):
-        model, support, iterations, objectives = self._train(X, y, "epsilon_svr", p=self.epsilon)
+        model, support, iterations, objectives = self._train(X, y, "epsilon_svr", C=self.C, p=self.epsilon)
         return self._outcome(model, support, iterations, objectives, [2 * len(y)])
+
+
+class NuSVR(_LibsvmBackend, SVMRegressor, parameters="C nu kernel gamma coef0 degree tol cache_mb shrinking threads"):
+    """ν-SVR by official LIBSVM.
+
+    Parameters
+    ----------
+    nu : float
+        At most this share of the rows lie outside of the tube, whose width is found (LIBSVM's -n).
+    """
+
+    weights_reason = LibsvmSVR.weights_reason
+
+    nu: float = 0.5
+    rules: ClassVar = {"nu": SHARE}
+
+    def _solve(self, X, y, weights):
+        return self._outcome(*self._train(X, y, "nu_svr", C=self.C, nu=self.nu), [2 * len(y)])
+
+
+class OneClass(OutlierMixin, _LibsvmBackend, parameters="nu kernel gamma coef0 degree tol cache_mb shrinking threads"):
+    """One-class SVM by official LIBSVM: where most rows are. ``predict`` is +1 there and -1 elsewhere.
+
+    Parameters
+    ----------
+    nu : float
+        At most this share of the training rows are outside (LIBSVM's -n).
+    """
+
+    tasks = ("one_class",)
+    weights_reason = "official LIBSVM has one weight for all rows"
+
+    nu: float = 0.5
+    rules: ClassVar = {"nu": SHARE}
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Train; labels are not looked at."""
+        return super().fit(X, np.ones(X.shape[0]) if hasattr(X, "shape") else np.ones(len(X)), sample_weight)
+
+    def _solve(self, X, y, weights):
+        return self._outcome(*self._train(X, y, "one_class", nu=self.nu), [len(y)])
+
+    def decision_function(self, X) -> np.ndarray:
+        """Above zero means inside."""
+        X, options = self._new_rows(X)
+        return self.model_.decision_function(X, **options)
 
 
 def step_limit(rows: int) -> int:
@@ -151,6 +232,6 @@ def _read_answer(raw, X, kernel, svm_type) -> tuple[KernelModel, np.ndarray]:
     coef = np.array([copied(raw.sv_coef[row], n_sv, np.float64) for row in range(k - 1)])
     intercepts = -copied(raw.rho, k * (k - 1) // 2, np.float64) + 0.0
     labels = n_support = None
-    if svm_type == "c_svc":
+    if svm_type in CLASSIFIERS:
         labels, n_support = copied(raw.label, k, np.int64), copied(raw.nSV, k, np.int64)
     return KernelModel(kernel, X[support], coef, intercepts, labels, n_support, svm_type), support

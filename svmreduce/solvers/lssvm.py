@@ -17,7 +17,9 @@ CACHE_SHARE = 0.5  # or as many as this part of the cache holds
 SMALLEST_VALUE = 1e-12  # of the largest eigenvalue: below is rounding
 
 
-class LSSVM(Parameters, SVMClassifier, parameters="C kernel gamma coef0 degree tol cache_mb max_iter threads"):
+class LSSVM(
+    Parameters, SVMClassifier, parameters="C kernel gamma coef0 degree tol cache_mb max_iter threads class_weight"
+):
     """SVM with squared errors on equalities: no quadratic program, but every row is a support vector.
 
     Minimises ½‖w‖² + C/2 Σ e² with y − f(x) = e, that is, solves (K + I/C)·α + b·1 = y with Σα = 0. Two systems with

@@ -12,7 +12,7 @@ from svmreduce.checks import FINITE
 from svmreduce.core import pegasos_passes
 from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernel_values import KernelRows, single_threaded_blas
-from svmreduce.core.watch import time_is_up
+from svmreduce.core.watch import share_of_time, time_is_up
 from svmreduce.errors import InputError
 from svmreduce.model import LinearModel
 from svmreduce.parameters import Parameters
@@ -36,13 +36,15 @@ class _SubGradient(Parameters, SVMClassifier):
         Value of the constant feature that gives the intercept; below 0 for none.
     """
 
+    stops_in_time = True
+
     tol: float = 0.05
     max_iter: int = 500
     bias: float = 1.0
     rules: ClassVar = {"bias": FINITE}
 
 
-class Pegasos(_SubGradient, parameters="C tol max_iter bias random_state"):
+class Pegasos(_SubGradient, parameters="C tol max_iter bias random_state class_weight"):
     """Linear SVM by stochastic sub-gradient steps (Pegasos); several classes one against the rest.
 
     Every step looks at one row, shrinks the weights by 1/t and, if the row's margin is below one, adds the
@@ -70,7 +72,8 @@ class Pegasos(_SubGradient, parameters="C tol max_iter bias random_state"):
         parts = []
         for code in [1] if k == 2 else range(k):
             walk = _LinearWalk(X, np.where(y == code, 1.0, -1.0), weights, self.C, self.bias)
-            parts.append(descend(walk, random, self.tol, self.max_iter))
+            with share_of_time(k - code):
+                parts.append(descend(walk, random, self.tol, self.max_iter))
         w = np.array([part["mean"] for part in parts])
         model = LinearModel(
             np.ascontiguousarray(w[:, :-1]),
@@ -88,7 +91,10 @@ class Pegasos(_SubGradient, parameters="C tol max_iter bias random_state"):
         )
 
 
-class KernelPegasos(_SubGradient, parameters="C kernel gamma coef0 degree tol max_iter bias threads random_state"):
+class KernelPegasos(
+    _SubGradient,
+    parameters="C kernel gamma coef0 degree tol max_iter bias threads random_state class_weight probability",
+):
     """SVM by stochastic sub-gradient steps in the feature space of a kernel (kernelised Pegasos).
 
     The steps, the mean and the certificate of ``Pegasos``, with the weights kept as coefficients of rows.

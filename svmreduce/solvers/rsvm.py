@@ -20,7 +20,7 @@ _PARTS = 4  # of the Hessian that are summed up at once
 
 class RSVM(
     LandmarkClassifier,
-    parameters="C kernel gamma coef0 degree share rows loss smoothing tol max_iter threads random_state",
+    parameters="C kernel gamma coef0 degree share rows loss smoothing tol max_iter threads random_state class_weight",
 ):
     """Reduced SVM: all rows train, a random few carry the model, by Newton's method.
 

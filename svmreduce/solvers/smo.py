@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-from sklearn.utils.class_weight import compute_sample_weight
+from typing import ClassVar
 
+import numpy as np
+
+from svmreduce.checks import POSITIVE, Rule, one_of
 from svmreduce.core import smo_engine
 from svmreduce.core.jit import resolve_threads
 from svmreduce.kernels import KERNELS
@@ -15,7 +17,8 @@ from svmreduce.solvers.base import SVMClassifier, seed_of
 class SMO(
     Parameters,
     SVMClassifier,
-    parameters="C kernel gamma coef0 degree tol cache_mb max_iter threads class_weight random_state",
+    parameters="C kernel gamma coef0 degree tol cache_mb max_iter threads class_weight random_state probability "
+    "decision_function_shape max_seconds callback",
 ):
     """Weighted C-SVC by sequential minimal optimisation, the same optimum as LIBSVM.
 
@@ -32,17 +35,29 @@ class SMO(
         Largest violation of the optimality conditions, as LIBSVM's -e.
     max_iter : int
         Steps per two-class problem; -1 leaves the limit to the engine.
+    decision_function_shape : {"ovr", "ovo"}
+        More than two classes: a decision value per class, or per pair of classes, positive for the first of the two.
+    max_seconds : float or None
+        End after about this time with the best model so far; ``gap_`` says how good it is.
+    callback : callable or None
+        Called once per round with a dict: seconds, rounds, steps, rows looked at, and gap among them. The fit ends if
+        it returns True.
     """
 
     kernels = KERNELS
     mixes_kernels = True
     _toy_rows = 2500  # more than a first working set, so that every compiled function is met
+    stops_in_time = True
     _toy_settings = ({}, {"tol": 1e-5})  # kernel values in float32 and in double
 
-    def _targets(self, y, weights):
-        if self.class_weight is not None:
-            weights = weights * compute_sample_weight(self.class_weight, y)
-        return super()._targets(y, weights)
+    decision_function_shape: str = "ovr"
+    max_seconds: float | None = None
+    callback: object = None
+    rules: ClassVar = {
+        "decision_function_shape": one_of("ovr", "ovo"),
+        "max_seconds": POSITIVE,
+        "callback": Rule("a function", callable),
+    }
 
     def _fit_binary(self, X, y, weights, kernel):
         box = self.C * weights

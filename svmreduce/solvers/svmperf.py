@@ -26,7 +26,7 @@ MOST_PLANES = 100_000
 class SVMperf(
     Parameters,
     SVMClassifier,
-    parameters="C kernel gamma coef0 degree k bias tol cache_mb max_iter threads random_state",
+    parameters="C kernel gamma coef0 degree k bias tol cache_mb max_iter threads random_state class_weight",
 ):
     """Sparse kernel SVM by 1-slack cutting planes: at most k basis vectors, which need not be rows.
 
