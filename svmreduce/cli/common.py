@@ -29,7 +29,11 @@ label_option = click.option(
 )
 
 
-def _together(*options):
+NUMBERED_KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")  # LIBSVM's -t
+LIBSVM_STYLE = "svmreduce.libsvm_style"  # a mark in click's context: numbers were typed for names
+
+
+def together(*options):
     """Several options as one decorator, shown in this order."""
 
     def decorate(command):
@@ -40,10 +44,21 @@ def _together(*options):
     return decorate
 
 
-kernel_options = _together(
+def _kernel_by_number(ctx, option, text: str | None) -> str | None:
+    """A kernel by LIBSVM's number is the same as by its name."""
+    if text is None or not text.isdecimal():
+        return text
+    if int(text) >= len(NUMBERED_KERNELS):
+        raise InputError(f"-t {text}: LIBSVM's kernels are 0 (linear) to 4 (precomputed); for others give a name")
+    ctx.meta[LIBSVM_STYLE] = True
+    return NUMBERED_KERNELS[int(text)]
+
+
+kernel_options = together(
     click.option(
         "-t",
         "--kernel",
+        callback=_kernel_by_number,
         help="linear, poly, rbf, sigmoid, kmod, gaussian_diagonal or gaussian_mahalanobis; mixtures as rbf:1+poly:1.",
     ),
     click.option(
@@ -55,12 +70,12 @@ kernel_options = _together(
     click.option("-d", "--degree", type=int, help="Degree of the poly kernel."),
     click.option("-r", "--coef0", type=float, help="Constant of the poly, sigmoid and kmod kernels."),
 )
-method_options = _together(
+method_options = together(
     threads_option,
     click.option("--seed", "random_state", type=click.IntRange(min=0), help="Seed for everything random."),
     click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Any parameter of the method."),
 )
-rows_options = _together(
+rows_options = together(
     click.option(
         "--n-features", type=click.IntRange(min=1), help="Number of columns, if the file does not show them all."
     ),
@@ -75,12 +90,16 @@ def look_here_for_methods(*names: str | None) -> None:
 
 
 def compile_off_the_clock(*warm_ups, quiet: bool = False) -> None:
-    """Call the warm-ups; print a note only if something is compiled, which happens once per machine."""
-    from svmreduce.core.jit import compiling_calls
+    """Call the warm-ups unless they ran on this machine before; print a note only if something is compiled."""
+    from svmreduce.core.jit import compiling_calls, is_compiled, mark_compiled
 
     with compiling_calls(lambda: None if quiet else _say_compiling()):
         for warm_up in warm_ups:
-            warm_up()
+            owner = getattr(warm_up, "__self__", warm_up)
+            name = f"{owner.__module__}.{owner.__qualname__}"
+            if not is_compiled(name):
+                warm_up()
+                mark_compiled(name)
 
 
 @cache

@@ -15,34 +15,41 @@ from svmreduce.cli.common import (
     reader_of,
     threads_option,
 )
+from svmreduce.cli.deferred import import_scikit_learn
+from svmreduce.cli.libsvm_options import LibsvmCommand, probability_option
 from svmreduce.errors import InputError
 
 _EPILOG = """\b
 Examples:
   svmreduce predict test.txt model.txt
   svmreduce predict test.txt model.txt labels.txt --decision-values
+  svmreduce predict -b 1 test.txt model.txt probabilities.txt
   svmreduce predict --json ijcnn1:test model.txt
 """
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=LibsvmCommand, epilog=_EPILOG)
 @click.argument("test", metavar="TEST")
 @click.argument("model", metavar="MODEL")
 @click.argument("out", metavar="[OUT]", required=False)
 @click.option("--decision-values", is_flag=True, help="Add the decision values to every line of OUT.")
+@probability_option
 @threads_option
 @label_option
 @json_option
 @quiet_option
-def predict(test, model, out, decision_values, threads, label, as_json, quiet):
+def predict(test, model, out, decision_values, probability, threads, label, as_json, quiet):
     """Predict TEST (a file, or NAME[:SPLIT] of the catalogue) with MODEL, of LIBSVM, LIBLINEAR or svmreduce train.
 
-    OUT gets one label per line, as svm-predict writes it.
+    OUT gets one label per line, as svm-predict writes it, with -b 1 after a first line that names the classes.
     """
+    import_scikit_learn()
     from svmreduce.model import load_model
 
     if decision_values and not out:
         raise InputError("--decision-values needs OUT, the file to write them to")
+    if probability and (decision_values or not out):
+        raise InputError("-b 1 needs OUT, the file to write probabilities to, and no --decision-values")
     if out:
         check_writable(out, test, model)
     loaded = load_model(model)
@@ -57,18 +64,21 @@ def predict(test, model, out, decision_values, threads, label, as_json, quiet):
     if loaded.labels is not None and (loaded.labels.dtype.kind == "U") != (data.y.dtype.kind in "UO"):
         raise InputError(f"{test} and {model} do not match: the labels of one are words, those of the other numbers")
     start = perf_counter()
-    if decision_values:
+    if probability and getattr(loaded, "sigmoids", None) is None:
+        raise InputError(f"{model}: has no class probabilities; train it with -b 1 (solvers such as smo and libsvm)")
+    if decision_values or probability:
         decisions = loaded.decision_function(data.X, threads=threads)
         predicted = loaded.decide(decisions)
+        values = loaded.probabilities(decisions) if probability else decisions
     else:
-        decisions, predicted = None, loaded.predict(data.X, threads=threads)
+        values, predicted = None, loaded.predict(data.X, threads=threads)
     record = {
         "rows": data.n_rows,
         **_scores(loaded.task, data.y, predicted),
         "seconds": perf_counter() - start,
     }
     if out:
-        _write(out, predicted, decisions)
+        _write(out, predicted, values, loaded.labels if probability else None)
     if as_json:
         print_json(record)
     elif not quiet and loaded.task == "regression":
@@ -88,13 +98,17 @@ def _scores(task, y, predicted) -> dict:
     return {"mse": float(errors.mean()), "r2": float(r2)}
 
 
-def _write(out, predicted, decisions) -> None:
+def _write(out, predicted, values, columns) -> None:
+    """One line per row: the label, then its values if there are any; ``columns`` are named in the first line."""
     from svmreduce.model.text import write_text
 
-    labels = [label if isinstance(label, str) else f"{label:.17g}" for label in predicted.tolist()]
-    if decisions is None:
+    def texts(labels):
+        return [label if isinstance(label, str) else f"{label:.17g}" for label in labels.tolist()]
+
+    labels = texts(predicted)
+    if values is None:
         write_text(out, (f"{label}\n" for label in labels))
         return
-    rows = decisions.reshape(len(labels), -1).tolist()
-    lines = (f"{label} {' '.join(map(repr, row))}\n" for label, row in zip(labels, rows, strict=True))
-    write_text(out, lines)
+    rows = values.reshape(len(labels), -1).tolist()
+    lines = [f"{label} {' '.join(map(repr, row))}\n" for label, row in zip(labels, rows, strict=True)]
+    write_text(out, lines if columns is None else [f"labels {' '.join(texts(columns))}\n", *lines])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from time import perf_counter
 
 import click
@@ -23,6 +24,17 @@ from svmreduce.cli.common import (
     rows_options,
     timed_rows,
 )
+from svmreduce.cli.deferred import import_scikit_learn
+from svmreduce.cli.folds import cross_validated
+from svmreduce.cli.libsvm_options import (
+    LIBSVM_OPTIONS,
+    LibsvmCommand,
+    class_weights_for,
+    libsvm_options,
+    set_libsvm_options,
+    solver_by_number,
+)
+from svmreduce.cli.patience import patiently
 from svmreduce.errors import InputError
 from svmreduce.registry import build_method, nearest_name_error, parameters_of
 
@@ -33,14 +45,25 @@ Examples:
   svmreduce train --solver mfw -g auto-distance --tune-C train.txt model.txt
   svmreduce train --reducer random --set share=0.1 train.txt model.txt
   svmreduce train --weights weights.txt --json train.txt model.txt
+  svmreduce train -s 0 -t 2 -c 10 -g auto -b 1 -w1 5 train.txt model.txt
+  svmreduce train -v 5 -c 10 -g 0.5 train.txt
+  svmreduce train --class-weight balanced --max-seconds 60 train.txt model.txt
 """
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=LibsvmCommand, epilog=_EPILOG)
 @click.argument("train", metavar="TRAIN")
-@click.argument("model", metavar="MODEL")
-@click.option("-s", "--solver", default="smo", show_default=True, help="Name of a solver; see svmreduce methods.")
+@click.argument("model", metavar="[MODEL]", required=False)
+@click.option(
+    "-s",
+    "--solver",
+    default="smo",
+    show_default=True,
+    callback=solver_by_number,
+    help="Name of a solver, see svmreduce methods; LIBSVM's types 0 to 4 work, too.",
+)
 @kernel_options
+@libsvm_options
 @click.option("-C", "-c", "--cost", "cost", type=float, help="Penalty of an error.")
 @click.option("--tune-C", "tune", is_flag=True, help="Choose C from 1, 2, 4 … 4096 by accuracy on 30 % of the rows.")
 @click.option("-e", "--tol", type=float, help="Tolerance of the optimality conditions.")
@@ -56,15 +79,19 @@ Examples:
 def train(
     train, model, solver, tune, weights, reducer, settings, n_features, label, as_json, quiet, verbose, **options
 ):
-    """Train on TRAIN (a file, or NAME[:SPLIT] of the catalogue) and write MODEL.
+    """Train on TRAIN (a file, or NAME[:SPLIT] of the catalogue) and write MODEL, TRAIN.model here if not given.
 
     MODEL is a LIBSVM or LIBLINEAR model file; only random features (rfeatsvm1, rfeatsvm2) have a text format
     of their own, which svmreduce predict reads.
     """
+    import_scikit_learn()
     from svmreduce.reducers import REDUCERS
     from svmreduce.solvers import SOLVERS
 
-    check_writable(model, train, weights)
+    given = {name: options.pop(name) for name in LIBSVM_OPTIONS}
+    model = model or f"{Path(train).name}.model"
+    if not given["folds"]:
+        check_writable(model, train, weights)
     look_here_for_methods(solver, reducer)
     solver_class = SOLVERS.get(solver)
     if not solver_class.kernels:
@@ -77,16 +104,26 @@ def train(
     method = _build(solver, solver_class, reducer, reducer_class, options, parse_settings(settings))
     if verbose and "verbose" in parameters_of(solver_class):
         method.set_params(**{"solver__verbose" if reducer else "verbose": True})
+    set_libsvm_options(method, solver, solver_class, reducer, given)
 
-    data, load = timed_rows(train, "train", n_features, label, quiet)
+    (data, load), _ = patiently(lambda: timed_rows(train, "train", n_features, label, quiet), "reading", quiet=quiet)
     check_task(train, data, solver, solver_class, "; try --solver libsvm_svr")
     if reducer:
         check_task(train, data, reducer, reducer_class)
     sample_weight = _read_weights(weights, data.n_rows) if weights else None
+    if given["class_weights"]:
+        class_weight = class_weights_for(given["class_weights"], data.classes)
+        method.set_params(**{"solver__class_weight" if reducer else "class_weight": class_weight})
     warm_ups = [part.warm_up for part in (solver_class, reducer_class) if part]
     compile_off_the_clock(*warm_ups, quiet=quiet)
+    limits = {"quiet": quiet, "max_seconds": given["max_seconds"]}
+    if given["folds"]:
+        cross_validated(method, data, sample_weight, given["folds"], as_json, limits)
+        return
     tuned, tuning = _tune(method, data, sample_weight, quiet) if tune else ({}, {})
-    record = _fit(method, data, sample_weight)
+    record, out_of_time = patiently(lambda: _fit(method, data, sample_weight), "training", **limits)
+    if out_of_time:
+        record["stopped_by"] = "max_seconds"
     method.model_.save(model)
     record = {"solver": solver, **record, **tuned, "seconds": {"load": load, **tuning, **record["seconds"]}}
     if reducer:
@@ -209,4 +246,5 @@ def _report(record, model, as_json, quiet):
             ]
         )
     if not record["converged"]:
-        click.echo("Warning: stopped before reaching the tolerance; the model is usable but not optimal", err=True)
+        why = "stopped by --max-seconds" if "stopped_by" in record else "stopped"
+        click.echo(f"Warning: {why} before reaching the tolerance; the model is usable but not optimal", err=True)

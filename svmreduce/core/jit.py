@@ -15,12 +15,14 @@ import os
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from time import perf_counter
 
 import numba
 import numpy as np
+from llvmlite import binding
 from numba.core import config, event
 from numba.core.caching import NullCache
 
@@ -56,6 +58,7 @@ def njit(*, fastmath: bool | set = False, **options):
         finally:
             config.CACHE_DIR = before
         _save_one_at_a_time(compiled)
+        _time_loading(compiled)
         return compiled
 
     return decorate
@@ -93,6 +96,41 @@ def _save_one_at_a_time(compiled) -> None:
             save(*arguments)
 
     compiled._cache.save_overload = locked
+
+
+_LOADING = [0.0]
+
+
+def loading_seconds() -> float:
+    """Seconds this process has spent on loading compiled code from the disk: no part of any method's work."""
+    return _LOADING[0]
+
+
+def _time_loading(compiled) -> None:
+    load = compiled._cache.load_overload
+
+    def timed(*arguments):
+        start = perf_counter()
+        try:
+            return load(*arguments)
+        finally:
+            _LOADING[0] += perf_counter() - start
+
+    compiled._cache.load_overload = timed
+
+
+def _mark_of(name: str) -> Path:
+    """A file that says: what this method needs was compiled on this machine's kind of processor."""
+    return Path(_CACHE_DIR, f"compiled-{name}-{binding.get_host_cpu_name()}")
+
+
+def is_compiled(name: str) -> bool:
+    return _mark_of(name).exists()
+
+
+def mark_compiled(name: str) -> None:
+    with suppress(OSError):  # a cache that cannot be written is none
+        _mark_of(name).touch()
 
 
 @njit()

@@ -23,6 +23,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from svmreduce.checks import ALL_ZERO, check_parameters, checked_weights, is_number
+from svmreduce.core.jit import loading_seconds
 from svmreduce.core.watch import watched
 from svmreduce.errors import InputError
 from svmreduce.kernels import LIBSVM_KERNELS, KernelMixture, KernelSpec, kernel_for, parse_kernel
@@ -75,7 +76,7 @@ class BaseSolver(BaseEstimator):
         """
         if sample_weight is not None and not self.accepts_weights:
             raise InputError(f"{type(self).__name__} cannot take sample_weight: {self.weights_reason}")
-        start = perf_counter()
+        start, loading = perf_counter(), loading_seconds()
         self.seconds_ = {"convert": 0.0, "reduce": 0.0, "solve": 0.0}
         given = X, y, sample_weight
         with self._stage("convert"):
@@ -86,7 +87,8 @@ class BaseSolver(BaseEstimator):
         if getattr(self, "probability", False):
             with self._stage("calibrate"):
                 self._calibrate(*given)
-        self.seconds_["solve"] = max(0.0, perf_counter() - start - sum(self.seconds_.values()))
+        loading = loading_seconds() - loading
+        self.seconds_["solve"] = max(0.0, perf_counter() - start - loading - sum(self.seconds_.values()))
         if not self.converged_:
             warnings.warn(
                 f"{type(self).__name__} stopped before it reached tol; {self._advice(watch.stopped)}",

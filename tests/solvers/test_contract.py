@@ -13,7 +13,7 @@ from svmreduce.solvers import SOLVERS
 from svmreduce.solvers.smo import SMO
 from svmreduce.testing import cloud
 
-ALL = [SOLVERS.get(name) for name in SOLVERS.where]
+ALL = [solver for solver in map(SOLVERS.get, SOLVERS.where) if solver.tasks != ("one_class",)]  # which has no labels
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -1,0 +1,99 @@
+"""Long work that can be watched and ended: progress after two seconds, Ctrl-C at once, a time limit.
+
+The work runs on a thread of its own, and the main thread waits for it. So Ctrl-C is heard also while a C library
+computes, which may take hours and knows nothing of Python's signals.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from contextvars import copy_context
+from time import perf_counter
+from typing import NoReturn, TypeVar
+
+import click
+
+from svmreduce.core.watch import watched
+
+EXIT_INTERRUPT = 130
+_FIRST = 2.0  # seconds before anything is shown
+_EVERY = {True: 0.5, False: 10.0}  # seconds between two reports, on a terminal and elsewhere
+_Answer = TypeVar("_Answer")
+
+
+class Progress:
+    """What the work reports of itself, shown now and then on standard error."""
+
+    def __init__(self, title: str, quiet: bool):
+        self.title, self.quiet = title, quiet
+        self.facts: dict = {}
+        self.begun, self.next = perf_counter(), _FIRST
+        self.on_terminal = sys.stderr.isatty()
+        self._width = 0
+
+    def hear(self, facts: dict) -> None:
+        self.facts |= facts
+
+    def show(self) -> None:
+        elapsed = perf_counter() - self.begun
+        if self.quiet or elapsed < self.next:
+            return
+        self.next = elapsed + _EVERY[self.on_terminal]
+        text = ", ".join([f"{self.title}: {elapsed:.0f} s", *_in_words(self.facts)])
+        if self.on_terminal:
+            click.echo("\r" + text.ljust(self._width), nl=False, err=True)
+            self._width = len(text)
+        else:
+            click.echo(text, err=True)
+
+    def clear(self) -> None:
+        """Leave the terminal's line empty for what comes next."""
+        if self._width:
+            click.echo("\r" + " " * self._width + "\r", nl=False, err=True)
+            self._width = 0
+
+
+def _in_words(facts: dict) -> list[str]:
+    words = [f"{name} {facts[name]:,}" for name in ("folds", "rounds", "steps", "rows") if name in facts]
+    gap = facts.get("gap")
+    return words if gap is None else [*words, f"gap {gap:.3g}"]
+
+
+def patiently(
+    work: Callable[[], _Answer], title: str, *, quiet: bool = False, max_seconds: float | None = None
+) -> tuple[_Answer, bool]:
+    """What ``work()`` gives, and whether the time limit ended it. Ctrl-C ends the process, and nothing is written."""
+    progress = Progress(title, quiet)
+    answers, errors = [], []
+
+    def run() -> None:
+        try:
+            with watched(max_seconds, progress.hear) as watch:
+                answers.append((work(), watch))
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=copy_context().run, args=(run,), daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(0.1)
+            progress.show()
+    except KeyboardInterrupt:
+        progress.clear()
+        _leave()
+    progress.clear()
+    if errors:
+        raise errors[0]
+    answer, watch = answers[0]
+    return answer, watch.stopped
+
+
+def _leave() -> NoReturn:
+    """End now: an orderly end of the process would wait for threads that still compute."""
+    click.echo("Error: interrupted", err=True)
+    sys.stdout.flush()
+    os._exit(EXIT_INTERRUPT)
