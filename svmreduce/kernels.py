@@ -19,12 +19,13 @@ from svmreduce.errors import InputError, nearest_name_error
 from svmreduce.norms import NORMS, InputNorm, learn_norm
 from svmreduce.types import Matrix
 
-# The integer is what crosses into core (and, up to 3, LIBSVM's -t; its 4 is a table of values): only integers and
-# floats keep numba's disk cache alive, function arguments do not.
-KERNEL_CODES = {"linear": 0, "poly": 1, "rbf": 2, "sigmoid": 3, "kmod": 5}
+# The integer is what crosses into core (and, up to 4, LIBSVM's -t): only integers and floats keep numba's disk cache
+# alive, function arguments do not.
+PRECOMPUTED = "precomputed"
+KERNEL_CODES = {"linear": 0, "poly": 1, "rbf": 2, "sigmoid": 3, PRECOMPUTED: 4, "kmod": 5}
 LIBSVM_KERNELS = ("linear", "poly", "rbf", "sigmoid")
 GAUSSIANS = {"gaussian": None} | {f"gaussian_{norm}": norm for norm in NORMS}  # rbf kernels, each with its norm
-KERNELS = (*KERNEL_CODES, *GAUSSIANS)
+KERNELS = (*(name for name in KERNEL_CODES if name != PRECOMPUTED), *GAUSSIANS)  # that evaluate rows
 GAMMAS = ("auto", "auto-distance", "scale")  # what gamma may be besides a number
 GAMMA_WORDS = "'auto', 'auto-distance' or 'scale'"
 LARGEST_DEGREE = 100  # a power is that many multiplications
@@ -38,6 +39,7 @@ class KernelSpec:
     poly     (gamma·x·z + coef0)^degree
     rbf      exp(-gamma·||x-z||²)
     sigmoid  tanh(gamma·x·z + coef0)
+    precomputed   a value of the table that the rows are: x holds all its kernel values, z its own number (first column)
     kmod     (exp(coef0/(1 + gamma·||x-z||²)) - 1) / (exp(coef0) - 1), and 1/(1 + gamma·||x-z||²) for coef0 = 0
 
     ``kmod`` is KMOD in its original form, a·(exp(γ/(||x-z||² + σ²)) - 1) with a such that k(x, x) = 1, for
@@ -70,7 +72,13 @@ class KernelSpec:
 
     def numbers(self) -> dict:
         """Its name and the numbers that matter for it."""
-        matter = {"linear": (), "rbf": ("gamma",), "kmod": ("gamma", "coef0"), "sigmoid": ("gamma", "coef0")}
+        matter = {
+            "linear": (),
+            PRECOMPUTED: (),
+            "rbf": ("gamma",),
+            "kmod": ("gamma", "coef0"),
+            "sigmoid": ("gamma", "coef0"),
+        }
         names = matter.get(self.name, ("gamma", "coef0", "degree"))
         kernel = self.name if self.norm is None else f"gaussian_{self.norm.name}"
         return {"kernel": kernel, **{name: getattr(self, name) for name in names}}
@@ -111,7 +119,7 @@ class KernelPart:
     def spec(self, X: Matrix, gamma: float | str, coef0: float, degree: int) -> KernelSpec:
         """The kernel with its own numbers, else the given ones; a norm or a word for gamma is learned from X."""
         given = {"gamma": gamma, "coef0": coef0, "degree": degree} | self.numbers
-        given["gamma"] = 1.0 if self.name == "linear" else resolve_gamma(given["gamma"], X, self.name)
+        given["gamma"] = 1.0 if self.name in ("linear", PRECOMPUTED) else resolve_gamma(given["gamma"], X, self.name)
         if self.name not in GAUSSIANS:
             return KernelSpec(self.name, **given)
         norm = GAUSSIANS[self.name]
@@ -140,12 +148,16 @@ _PART = re.compile(r"(\w*)(?:\(([^()]*)\))?(?::(\d+))?")
 _BETWEEN = re.compile(r"\+(?![^(]*\))")  # a plus sign outside brackets
 
 
-def parse_kernel(text: str, known: Iterable[str] = KERNELS, *, whose: str = "", mixes: bool = True) -> list[KernelPart]:
+def parse_kernel(
+    text: str, known: Iterable[str] = (*KERNELS, PRECOMPUTED), *, whose: str = "", mixes: bool = True
+) -> list[KernelPart]:
     """The parts of a kernel's name; an unknown one is an error that names the nearest of ``known``."""
     words = _BETWEEN.split(text.replace(" ", ""))
     parts = [_parse_part(word, text, known, f"kernel of {whose}" if whose else "kernel") for word in words]
     if len(parts) > 1 and not mixes:
         raise InputError(f"{whose} takes one kernel, not a mixture such as {text!r}; the solver 'smo' takes mixtures")
+    if len(parts) > 1 and PRECOMPUTED in {part.name for part in parts}:
+        raise InputError(f"kernel {text!r}: a precomputed kernel is a table of values and cannot be mixed with others")
     if len({part.count is None for part in parts}) > 1:
         raise InputError(f"kernel {text!r}: give all its kernels a count, or none")
     return parts

@@ -26,7 +26,7 @@ from svmreduce.reducers.base import BaseReducer
 from svmreduce.registry import parameters_of
 from svmreduce.rows import canonical_rows
 from svmreduce.solvers._any_estimator import facts_of
-from svmreduce.solvers.base import ROWS, seed_of
+from svmreduce.solvers.base import ROWS, BaseSolver, seed_of
 from svmreduce.solvers.cross_validation import with_probabilities
 from svmreduce.types import FitFacts, Matrix, Reduction, RowsLike
 
@@ -144,7 +144,7 @@ class ReducedSolver(BaseEstimator):
                 solver.set_params(class_weight=dict(zip(np.unique(y).tolist(), factors, strict=True)))
         for part in (reducer, solver):
             resolve_kernel_space(X if weights.all() else X[np.flatnonzero(weights)], part, norms=reducer.gives_weights)
-        with_sigmoids = getattr(solver, "probability", False)
+        with_sigmoids = isinstance(solver, BaseSolver) and getattr(solver, "probability", False)
         if with_sigmoids:  # learned from all rows, not from the kept ones
             solver.set_params(probability=False)
         trial = ReducedSolver(clone(reducer), clone(solver))

@@ -20,7 +20,8 @@ BAD = {
     **dict.fromkeys(("C", "c", "cache_mb", "gamma", "smoothing"), (*NOT_NUMBERS, None, 0, -5)),
     **dict.fromkeys(("bias", "coef0"), (*NOT_NUMBERS, None)),
     **dict.fromkeys(
-        ("shrinking", "dual", "weighted", "verbose", "audit", "separable", "finishing", "certify"), NOT_SWITCHES
+        ("shrinking", "dual", "weighted", "verbose", "audit", "separable", "finishing", "certify", "probability"),
+        NOT_SWITCHES,
     ),
     **dict.fromkeys(("threads", "rows", "k", "max_rounds", "epochs", "candidates"), (*NOT_WHOLE, 0, -3)),
     **dict.fromkeys(("quiet_samples", "start_rows"), (*NOT_WHOLE, None, 0)),
@@ -43,6 +44,10 @@ BAD = {
     "kernel": (3, None),
     "random_state": (*NOT_WHOLE, 2**32),
     "class_weight": ("abc", 3),
+    "nu": (*NOT_NUMBERS, None, 0, 1.1),
+    "max_seconds": (*NOT_NUMBERS, 0, -1.0),
+    "callback": ("abc", 3),
+    "decision_function_shape": ("ovx", 3, None),
 }
 FREE = {"loss", "first_level", "backend", "selection", "select"}  # words; their methods know them
 

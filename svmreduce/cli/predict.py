@@ -16,6 +16,7 @@ from svmreduce.cli.common import (
     threads_option,
 )
 from svmreduce.cli.deferred import import_scikit_learn
+from svmreduce.cli.kernel_table import table_to_predict
 from svmreduce.cli.libsvm_options import LibsvmCommand, probability_option
 from svmreduce.errors import InputError
 
@@ -55,7 +56,8 @@ def predict(test, model, out, decision_values, probability, threads, label, as_j
     loaded = load_model(model)
     for note in loaded.notes:
         click.echo(f"Note: {model}: {note}", err=True)
-    data = reader_of(test, "test", label=label)()
+    is_table = getattr(getattr(loaded, "kernel", None), "name", "") == "precomputed"
+    data = table_to_predict(test) if is_table else reader_of(test, "test", label=label)()
     if data.is_table and data.n_features != loaded.n_features:
         raise InputError(
             f"{test}: {data.n_features} columns (words count one per category), but {model} was trained on "

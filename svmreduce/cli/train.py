@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -26,6 +27,7 @@ from svmreduce.cli.common import (
 )
 from svmreduce.cli.deferred import import_scikit_learn
 from svmreduce.cli.folds import cross_validated
+from svmreduce.cli.kernel_table import timed_table, with_numbers
 from svmreduce.cli.libsvm_options import (
     LIBSVM_OPTIONS,
     LibsvmCommand,
@@ -106,7 +108,9 @@ def train(
         method.set_params(**{"solver__verbose" if reducer else "verbose": True})
     set_libsvm_options(method, solver, solver_class, reducer, given)
 
-    (data, load), _ = patiently(lambda: timed_rows(train, "train", n_features, label, quiet), "reading", quiet=quiet)
+    is_table = options["kernel"] == "precomputed"
+    read = partial(timed_table, train) if is_table else partial(timed_rows, train, "train", n_features, label, quiet)
+    (data, load), _ = patiently(read, "reading", quiet=quiet)
     check_task(train, data, solver, solver_class, "; try --solver libsvm_svr")
     if reducer:
         check_task(train, data, reducer, reducer_class)
@@ -124,7 +128,7 @@ def train(
     record, out_of_time = patiently(lambda: _fit(method, data, sample_weight), "training", **limits)
     if out_of_time:
         record["stopped_by"] = "max_seconds"
-    method.model_.save(model)
+    (with_numbers(method.model_, train) if is_table else method.model_).save(model)
     record = {"solver": solver, **record, **tuned, "seconds": {"load": load, **tuning, **record["seconds"]}}
     if reducer:
         record["reducer"] = reducer

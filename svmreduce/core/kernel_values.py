@@ -20,7 +20,8 @@ from svmreduce.errors import InputError
 
 FEW_FEATURES = 16  # up to here differences beat a BLAS call
 TILE = 512  # right rows in a tile
-BAND = 256  # left rows of a mixture at a time
+BAND = 256  # left rows of a mixture or a table at a time
+TABLE = 4  # the code of kernel values that come with the rows
 MANY_COLUMNS = 1 << 16  # sparse columns are renumbered beyond this
 SCATTER_TILE_BYTES = 1 << 22  # a sparse tile is densified: keep it near the cache
 FLOAT32_TOL = 1e-4  # below this tolerance solvers take kernel values in double
@@ -205,9 +206,46 @@ class MixedRows:
             own.add_products(rows, other, columns, weight * coef, out, threads)
 
 
-def kernel_rows(kernel, X, dtype=np.float32, like=None) -> KernelRows | MixedRows:
-    """Rows made ready for a kernel or a mixture of kernels."""
-    return (MixedRows if kernel.is_mixture else KernelRows)(kernel, X, dtype, like)
+class TableRows:
+    """Kernel values that were computed elsewhere: each row holds its own number (from 1 on), then all its values.
+
+    The value of a row x with a row z is entry number(z) of x, so that of z only the number is needed.
+    """
+
+    def __init__(self, kernel, X, dtype=np.float32, like: TableRows | None = None):
+        self.n, self.dtype = X.shape[0], np.dtype(dtype)
+        self.values = X
+        self.numbers = X[:, 0].astype(np.int64)
+        self.arrays = ()
+
+    def diagonal(self):
+        return self.values[np.arange(self.n), self.numbers]
+
+    def rounding(self) -> float:
+        return 2.0 * float(np.finfo(self.dtype).eps) * float(np.abs(self.diagonal()).max(initial=0.0))
+
+    def _bands(self, rows, right, columns):
+        places = right.numbers[columns]
+        if places.size and not (places.min() >= 1 and places.max() < self.values.shape[1]):
+            raise InputError(f"rows have {self.values.shape[1] - 1} kernel values, but value {places.max()} is needed: "
+                             "give each row its values with all training rows")  # fmt: skip
+        for low in range(0, rows.size, BAND):
+            yield low, self.values[np.ix_(rows[low : low + BAND], places)]
+
+    def block(self, rows, right, columns, out, stride, threads=1):
+        for low, band in self._bands(rows, right, columns):
+            for i, values in enumerate(band):
+                out[(low + i) * stride : (low + i) * stride + columns.size] = values
+
+    def add_products(self, rows, right, columns, coef, out, threads=1):
+        for low, band in self._bands(rows, right, columns):
+            out[:, low : low + band.shape[0]] += coef @ band.T
+
+
+def kernel_rows(kernel, X, dtype=np.float32, like=None) -> KernelRows | MixedRows | TableRows:
+    """Rows made ready for a kernel, a mixture of kernels, or a table of kernel values."""
+    kind = MixedRows if kernel.is_mixture else TableRows if kernel.code == TABLE else KernelRows
+    return kind(kernel, X, dtype, like)
 
 
 def suitable_rows(kernel, X, single: bool = True) -> KernelRows | MixedRows:

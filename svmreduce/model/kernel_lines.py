@@ -11,11 +11,11 @@ import json
 import numpy as np
 
 from svmreduce.errors import InputError
-from svmreduce.kernels import LIBSVM_KERNELS, KernelMixture, KernelSpec
+from svmreduce.kernels import LIBSVM_KERNELS, PRECOMPUTED, KernelMixture, KernelSpec
 from svmreduce.model.text import ModelText
 from svmreduce.norms import InputNorm
 
-_LIBSVM_WORDS = {name: "polynomial" if name == "poly" else name for name in LIBSVM_KERNELS}
+_LIBSVM_WORDS = {name: "polynomial" if name == "poly" else name for name in (*LIBSVM_KERNELS, PRECOMPUTED)}
 _KERNEL = "# kernel "
 
 
@@ -26,7 +26,7 @@ def kernel_header(kernel: KernelSpec | KernelMixture) -> str:
     lines = [f"kernel_type {_LIBSVM_WORDS[kernel.name]}"]
     if kernel.name == "poly":
         lines.append(f"degree {int(kernel.degree)}")
-    if kernel.name != "linear":
+    if kernel.name not in ("linear", PRECOMPUTED):
         lines.append(f"gamma {float(kernel.gamma)!r}")
     if kernel.name in ("poly", "sigmoid"):
         lines.append(f"coef0 {float(kernel.coef0)!r}")
@@ -49,12 +49,6 @@ def kernel_line(kernel: KernelSpec | KernelMixture) -> str:
 def read_kernel(text: ModelText) -> KernelSpec | KernelMixture:
     """The kernel of a model file."""
     given, line = text.word("kernel_type"), text.lines["kernel_type"]
-    if given == "precomputed":
-        raise text.fail(
-            line,
-            "a precomputed kernel holds row numbers, not vectors, so it cannot predict new rows here; "
-            "train with -t 0, 1, 2 or 3",
-        )
     names = {word: name for name, word in _LIBSVM_WORDS.items()}
     number, last = text.last_line(_KERNEL)
     if given not in names and last:
@@ -62,7 +56,7 @@ def read_kernel(text: ModelText) -> KernelSpec | KernelMixture:
     if given not in names:
         raise text.fail(line, f"unknown kernel_type {given!r}: known are {', '.join(names)}")
     name, values = names[given], {}
-    if name != "linear":
+    if name not in ("linear", PRECOMPUTED):
         values["gamma"] = text.number("gamma")
     if name in ("poly", "sigmoid"):
         values["coef0"] = text.number("coef0")
@@ -75,7 +69,7 @@ def read_kernel(text: ModelText) -> KernelSpec | KernelMixture:
 
 
 def _is_libsvms(kernel) -> bool:
-    return not kernel.is_mixture and kernel.norm is None and kernel.name in LIBSVM_KERNELS
+    return not kernel.is_mixture and kernel.norm is None and kernel.name in _LIBSVM_WORDS
 
 
 def _own_word(kernel) -> str:

@@ -12,7 +12,7 @@ from scipy import sparse
 from svmreduce.core import kernel_values
 from svmreduce.data.formats import DENSE_FROM
 from svmreduce.errors import InputError
-from svmreduce.kernels import KernelMixture, KernelSpec
+from svmreduce.kernels import PRECOMPUTED, KernelMixture, KernelSpec
 from svmreduce.model.kernel_lines import kernel_header, kernel_line, read_kernel
 from svmreduce.model.probabilities import class_probabilities
 from svmreduce.model.text import check_finite, features_line, header_labels, read_model_text, write_text
@@ -85,7 +85,7 @@ class KernelModel:
         return self._decisions(X, threads, np.float64)
 
     def _decisions(self, X, threads, dtype) -> np.ndarray:
-        X, vectors = _same_width(X, self.vectors)
+        X, vectors = (X, self.vectors) if self.kernel.name == PRECOMPUTED else _same_width(X, self.vectors)
         if self.labels is None or len(self.labels) == 2:
             values = kernel_values.decision_function(self.kernel, X, vectors, self.coef.T, threads, dtype)
             return values[:, 0] + self.intercepts[0]
@@ -162,7 +162,7 @@ class KernelModel:
                 yield f"{name} {' '.join(map(repr, values))}\n"
             yield f"nr_sv {' '.join(map(str, self.n_support.tolist()))}\n"
         yield "SV\n"
-        yield from format_rows(self.coef, self.vectors)
+        yield from format_rows(self.coef, self.vectors, first=_first_column(self.kernel))
         used = self.vectors.indices if sparse.issparse(self.vectors) else np.flatnonzero(self.vectors.any(axis=0))
         yield trailer + kernel_line(self.kernel) + features_line(self.n_features, used.max(initial=-1) + 1)
 
@@ -187,7 +187,7 @@ class KernelModel:
         elif k != 2:
             raise text.fail(text.lines["nr_class"], f"{svm_type} models have nr_class 2, got {k}")
         intercepts = -np.array(text.numbers("rho", float, k * (k - 1) // 2)) + 0.0
-        coef, vectors = parse_rows(text, n_sv, k - 1)
+        coef, vectors = parse_rows(text, n_sv, k - 1, first=_first_column(kernel))
         vectors = _widen(vectors, text.features(vectors.shape[1]))
         if vectors.nnz >= DENSE_FROM * vectors.shape[0] * vectors.shape[1]:
             vectors = vectors.toarray()
@@ -197,6 +197,11 @@ class KernelModel:
         elif ignored := sorted({*_SIGMOIDS, "prob_density_marks"} & text.header.keys()):
             notes = (f"probability estimates of {svm_type} are not used ({', '.join(ignored)})",)
         return cls(kernel, vectors, coef, intercepts, labels, n_support, svm_type, notes, sigmoids)
+
+
+def _first_column(kernel) -> int:
+    """How files count: vectors of a table of kernel values are row numbers, under the index 0."""
+    return 0 if kernel.name == PRECOMPUTED else 1
 
 
 def votes(decisions: np.ndarray, k: int) -> np.ndarray:

@@ -17,11 +17,11 @@ from svmreduce.model.text import ModelText
 _CHUNK = 2000  # lines formatted at a time
 
 
-def format_rows(coef: np.ndarray, vectors):
-    """Lines of support vectors with ``repr`` numbers: the shortest that read back the same."""
+def format_rows(coef: np.ndarray, vectors, first: int = 1):
+    """Lines of support vectors with ``repr`` numbers, which read back the same; columns count from ``first``."""
     for start in range(0, vectors.shape[0], _CHUNK):
         block = sparse.csr_matrix(vectors[start : start + _CHUNK])
-        columns, values, ends = (block.indices + 1).tolist(), block.data.tolist(), block.indptr.tolist()
+        columns, values, ends = (block.indices + first).tolist(), block.data.tolist(), block.indptr.tolist()
         lines = []
         for row, own in enumerate(coef[:, start : start + _CHUNK].T.tolist()):
             a, b = ends[row], ends[row + 1]
@@ -31,8 +31,8 @@ def format_rows(coef: np.ndarray, vectors):
         yield "".join(lines)
 
 
-def parse_rows(text: ModelText, rows: int, coefs: int) -> tuple[np.ndarray, sparse.csr_matrix]:
-    """The first ``rows`` body lines as coefficients (coefs, rows) and vectors (CSR)."""
+def parse_rows(text: ModelText, rows: int, coefs: int, first: int = 1) -> tuple[np.ndarray, sparse.csr_matrix]:
+    """The first ``rows`` body lines as coefficients (coefs, rows) and vectors (CSR); columns count from ``first``."""
     lines = text.body[:rows]
     if len(lines) < rows:
         raise text.fail(
@@ -53,12 +53,12 @@ def parse_rows(text: ModelText, rows: int, coefs: int) -> tuple[np.ndarray, spar
     follows = np.ones(len(index), dtype=bool)  # entries with a left neighbour in the same row
     follows[indptr[:-1][nnz > 0]] = False
     ascending = np.all(index[1:][follows[1:]] > index[:-1][follows[1:]])
-    whole = np.all((index >= 1) & (index < 2**31) & (index == np.rint(index)))
+    whole = np.all((index >= first) & (index < 2**31) & (index == np.rint(index)))
     if not (np.all(np.isfinite(numbers)) and whole and ascending):
         raise _blame(text, lines, coefs)
-    width = int(index.max()) if len(index) else 1
+    width = int(index.max()) + 1 - first if len(index) else 1
     vectors = sparse.csr_matrix(
-        (pairs[:, 1].copy(), index.astype(np.int32) - 1, indptr.astype(np.int32)), shape=(rows, width)
+        (pairs[:, 1].copy(), index.astype(np.int32) - first, indptr.astype(np.int32)), shape=(rows, width)
     )
     return np.ascontiguousarray(coef), vectors
 

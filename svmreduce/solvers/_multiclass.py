@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from svmreduce.core.watch import share_of_time
-from svmreduce.kernels import KernelSpec
+from svmreduce.kernels import PRECOMPUTED, KernelSpec
 from svmreduce.model import KernelModel, LinearModel
 from svmreduce.solvers._outcome import Outcome
 from svmreduce.types import Matrix
@@ -49,7 +49,7 @@ def one_versus_one(fit_binary, X, y, weights, kernel: KernelSpec, classes) -> Ou
     support = np.concatenate(kept)
     model = KernelModel(
         kernel,
-        X[support],
+        X[support, :1] if kernel.name == PRECOMPUTED else X[support],  # of a table, the rows' numbers
         np.ascontiguousarray(betas[:, support]),
         np.array([solution.intercept for solution in solutions], dtype=np.float64),
         classes[order],

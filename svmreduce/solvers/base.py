@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
@@ -26,7 +26,7 @@ from svmreduce.checks import ALL_ZERO, check_parameters, checked_weights, is_num
 from svmreduce.core.jit import loading_seconds
 from svmreduce.core.watch import watched
 from svmreduce.errors import InputError
-from svmreduce.kernels import LIBSVM_KERNELS, KernelMixture, KernelSpec, kernel_for, parse_kernel
+from svmreduce.kernels import LIBSVM_KERNELS, PRECOMPUTED, KernelMixture, KernelSpec, kernel_for, parse_kernel
 from svmreduce.model import KernelModel, votes
 from svmreduce.model.class_order import in_class_order, weights_per_feature
 from svmreduce.rows import canonical_rows
@@ -117,13 +117,17 @@ class BaseSolver(BaseEstimator):
         """Checked rows, targets and weights without zero-weight rows, and which rows those are."""
         check_parameters(self)
         X, y = validate_data(self, X, y, **ROWS)
-        X = canonical_rows(X)
+        X = self._kernel_input(canonical_rows(X), is_training=True)
         y, weights = self._targets(y, checked_weights(sample_weight, X))
         kept = np.flatnonzero(weights > 0)
         if len(kept) < len(weights):
             X, y, weights = X[kept], y[kept], weights[kept]
         self._check_targets(y)
         return X, y, weights, kept
+
+    def _kernel_input(self, X, is_training: bool):
+        """The rows as the kernel takes them: those of a table of kernel values with their own number in front."""
+        return numbered(X, is_training) if getattr(self, "kernel", None) == PRECOMPUTED else X
 
     def _targets(self, y, weights):
         """Task: what ``_solve`` gets as targets, and weights that may depend on them."""
@@ -157,7 +161,7 @@ class BaseSolver(BaseEstimator):
     def _new_rows(self, X):
         """Checked rows and the thread count, as the model's methods take them."""
         check_is_fitted(self)
-        X = canonical_rows(validate_data(self, X, reset=False, **ROWS))
+        X = self._kernel_input(canonical_rows(validate_data(self, X, reset=False, **ROWS)), is_training=False)
         return X, {"threads": getattr(self, "threads", None)}
 
     def fit_facts(self) -> FitFacts:
@@ -196,6 +200,7 @@ class BaseSolver(BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.pairwise = isinstance(kernel := getattr(self, "kernel", None), str) and kernel == PRECOMPUTED
         return tags
 
 
@@ -252,7 +257,8 @@ class SVMClassifier(ClassifierMixin, BaseSolver):
     def _calibrate(self, X, y, sample_weight) -> None:
         """Learn probabilities; every fold has the kernel of the final fit."""
         X, y = validate_data(self, X, y, reset=False, **ROWS)
-        trial = clone(self).set_params(probability=False, kernel=self.model_.kernel)
+        kernel = self.kernel if self.model_.kernel.name == PRECOMPUTED else self.model_.kernel
+        trial = clone(self).set_params(probability=False, kernel=kernel)
         weights = None if sample_weight is None else checked_weights(sample_weight, X)
         self.model_ = with_probabilities(self.model_, trial, X, y, weights, seed_of(getattr(self, "random_state", 0)))
 
@@ -261,6 +267,8 @@ class SVMClassifier(ClassifierMixin, BaseSolver):
         """Probabilities of ``classes_``; the largest is always that of the predicted label."""
         X, options = self._new_rows(X)
         model = self.model_
+        if model.sigmoids is None:
+            raise NotFittedError("predict_proba is not available when fitted with probability=False: fit again")
         return model.probabilities(model.decision_function(X, **options))[:, np.argsort(model.labels)]
 
     @available_if(lambda self: getattr(self, "probability", False))
@@ -290,6 +298,14 @@ class SVMRegressor(RegressorMixin, BaseSolver):
 
     def _targets(self, y, weights):
         return np.asarray(y, dtype=np.float64), weights
+
+
+def numbered(K, is_training: bool) -> np.ndarray:
+    """A table of kernel values with a first column: the numbers 1, 2, … of training rows, 0 for others."""
+    if is_training and K.shape[0] != K.shape[1]:
+        raise InputError(f"Precomputed matrix must be a square matrix. Input is a {K.shape[0]}x{K.shape[1]} matrix.")
+    K = K.toarray() if sparse.issparse(K) else K
+    return np.column_stack([np.arange(1, len(K) + 1) if is_training else np.zeros(len(K)), K])
 
 
 def class_scores(decisions: np.ndarray, k: int) -> np.ndarray:

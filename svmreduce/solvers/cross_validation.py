@@ -10,30 +10,33 @@ from itertools import combinations
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import get_tags
 
 from svmreduce.core.watch import share_of_time, time_is_up
 from svmreduce.errors import InputError
 from svmreduce.model import KernelModel
 from svmreduce.model.probabilities import fit_sigmoid
+from svmreduce.types import Matrix
 
 PLATT_FOLDS = 5
 
 
-def held_out(estimator, X, y, sample_weight, folds: int, seed: int) -> Iterator[tuple[np.ndarray, object]]:
-    """For every fold its rows and the estimator fitted to all others; classes keep their shares."""
+def held_out(estimator, X, y, sample_weight, folds: int, seed: int) -> Iterator[tuple[np.ndarray, Matrix, object]]:
+    """For every fold its row numbers, its rows, and the estimator fitted to all others; classes keep their shares."""
     from sklearn.model_selection import KFold, StratifiedKFold  # half a second, for those who need it
 
     splitter = (StratifiedKFold if is_classifier(estimator) else KFold)(folds, shuffle=True, random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of a class with fewer rows than folds
         parts = list(splitter.split(np.zeros(len(y)), y))
+    is_table = get_tags(estimator).input_tags.pairwise  # of kernel values: columns are rows, too
     for number, (train, test) in enumerate(parts):
         weights = {} if sample_weight is None else {"sample_weight": sample_weight[train]}
         with warnings.catch_warnings(), share_of_time(folds - number):
             warnings.simplefilter("ignore", ConvergenceWarning)
-            fitted = clone(estimator).fit(X[train], y[train], **weights)
+            fitted = clone(estimator).fit(X[train][:, train] if is_table else X[train], y[train], **weights)
         time_is_up(folds=number + 1)
-        yield test, fitted
+        yield test, X[test][:, train] if is_table else X[test], fitted
 
 
 def cross_validate(estimator, X, y, sample_weight=None, *, folds: int = 5, seed: int = 0) -> np.ndarray:
@@ -44,8 +47,8 @@ def cross_validate(estimator, X, y, sample_weight=None, *, folds: int = 5, seed:
     if is_classifier(estimator) and np.unique(y, return_counts=True)[1].max() < folds:
         raise InputError(f"{folds} folds, but no class has so many rows: give fewer folds")
     predicted = np.empty_like(y)
-    for test, fitted in held_out(estimator, X, y, sample_weight, folds, seed):
-        predicted[test] = fitted.predict(X[test])
+    for test, rows, fitted in held_out(estimator, X, y, sample_weight, folds, seed):
+        predicted[test] = fitted.predict(rows)
     return predicted
 
 
@@ -67,8 +70,9 @@ def with_probabilities(model: KernelModel, estimator, X, y, sample_weight, seed:
     k, places = len(model.labels), np.searchsorted(np.sort(model.labels), y)
     place_of = np.argsort(np.argsort(model.labels))  # of a label of the model, among sorted classes
     values = np.empty((len(y), k * (k - 1) // 2))
-    for test, fitted in held_out(estimator, X, y, sample_weight, int(min(PLATT_FOLDS, fewest)), seed):
-        values[test] = _in_pairs_of(model, fitted.model_, X[test], getattr(estimator, "threads", None))
+    for test, rows, fitted in held_out(estimator, X, y, sample_weight, int(min(PLATT_FOLDS, fewest)), seed):
+        rows, options = getattr(fitted, "solver_", fitted)._new_rows(rows)
+        values[test] = _in_pairs_of(model, fitted.model_, rows, options)
     weights = _weights(estimator, y, sample_weight)
     sigmoids = np.empty((2, values.shape[1]))
     for column, (i, j) in enumerate(combinations(range(k), 2)):
@@ -77,9 +81,9 @@ def with_probabilities(model: KernelModel, estimator, X, y, sample_weight, seed:
     return replace(model, sigmoids=sigmoids)
 
 
-def _in_pairs_of(model: KernelModel, other: KernelModel, X, threads) -> np.ndarray:
+def _in_pairs_of(model: KernelModel, other: KernelModel, X, options: dict) -> np.ndarray:
     """Decision values of another model for the pairs of this one: the same classes, maybe in another order."""
-    values = other.decision_function(X, threads=threads).reshape(X.shape[0], -1)
+    values = other.decision_function(X, **options).reshape(X.shape[0], -1)
     at = {label: place for place, label in enumerate(other.labels.tolist())}
     column_of = {pair: column for column, pair in enumerate(combinations(range(len(at)), 2))}
     columns, signs = [], []

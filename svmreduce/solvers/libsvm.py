@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 from libsvm import svm
 from sklearn.base import OutlierMixin
+from sklearn.utils.validation import _num_samples
 from threadpoolctl import ThreadpoolController
 
 from svmreduce.checks import NOT_NEGATIVE, SHARE, SWITCH
@@ -205,7 +206,7 @@ class OneClass(OutlierMixin, _LibsvmBackend, parameters="nu kernel gamma coef0 d
 
     def fit(self, X, y=None, sample_weight=None):
         """Train; labels are not looked at."""
-        return super().fit(X, np.ones(X.shape[0]) if hasattr(X, "shape") else np.ones(len(X)), sample_weight)
+        return super().fit(X, np.ones(_num_samples(X)), sample_weight)
 
     def _solve(self, X, y, weights):
         return self._outcome(*self._train(X, y, "one_class", nu=self.nu), [len(y)])
@@ -214,6 +215,14 @@ class OneClass(OutlierMixin, _LibsvmBackend, parameters="nu kernel gamma coef0 d
         """Above zero means inside."""
         X, options = self._new_rows(X)
         return self.model_.decision_function(X, **options)
+
+    def score_samples(self, X) -> np.ndarray:
+        """Decision values without the offset."""
+        return self.decision_function(X) + self.offset_
+
+    @property
+    def offset_(self) -> float:
+        return -float(self.intercept_[0])
 
 
 def step_limit(rows: int) -> int:

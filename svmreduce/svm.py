@@ -1,0 +1,144 @@
+"""scikit-learn's SVC, with its names, parameters and defaults, trained by our SMO engine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from svmreduce.checks import SHARED, SWITCH, Rule
+from svmreduce.errors import InputError
+from svmreduce.kernels import PRECOMPUTED, KernelSpec
+from svmreduce.solvers.base import numbered
+from svmreduce.solvers.smo import SMO
+
+
+class SVC(
+    SMO,
+    parameters="C kernel degree gamma coef0 shrinking probability tol cache_size class_weight verbose max_iter "
+    "decision_function_shape break_ties random_state",
+):
+    """C-SVC for code that was written for ``sklearn.svm.SVC``: change the import, keep the rest.
+
+    The optimum is the same, so are the attributes. Probabilities never contradict ``predict``.
+
+    Parameters
+    ----------
+    kernel : {kernels} or callable
+        A function of two sets of rows gives the table of their kernel values.
+    shrinking : bool
+        Has no effect: the engine always leaves out rows that seem to stay at a bound.
+    cache_size : float
+        Memory for kernel values, in MB.
+    break_ties : bool
+        More than two classes: equal votes are decided by the decision values, not by the order of classes.
+    """
+
+    shrinking: bool = True
+    cache_size: float = 200
+    break_ties: bool = False
+    random_state: object = None
+    threads = max_seconds = callback = None
+    rules: ClassVar = {
+        "C": Rule("a positive number", lambda value: value == np.inf or SHARED["C"].is_right(value)),
+        "kernel": Rule(
+            "the name of a kernel or a function", lambda value: callable(value) or SHARED["kernel"].is_right(value)
+        ),
+        "cache_size": SHARED["cache_mb"],
+        "shrinking": SWITCH,
+        "break_ties": SWITCH,
+        "verbose": None,
+    }
+
+    def fit(self, X, y, sample_weight=None):
+        """Train; a row of weight zero or below is left out.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+        y : array of shape (n,)
+        sample_weight : array of shape (n,), optional
+            Factor on C per row.
+        """
+        self._steps = []
+        super().fit(X, y, sample_weight if sample_weight is None else _without_negative(sample_weight, y))
+        self.n_iter_ = np.array(self._steps, np.int32)
+        return self
+
+    def _fit_binary(self, X, y, weights, kernel):
+        solution = super()._fit_binary(X, y, weights, kernel)
+        self._steps.append(solution.n_iter)
+        return solution
+
+    def fit_facts(self):
+        return replace(super().fit_facts(), iterations=int(self.n_iter_.sum()))
+
+    @property
+    def _gamma(self) -> float:
+        return self.model_.kernel.gamma
+
+    @property
+    def cache_mb(self) -> float:
+        return self.cache_size
+
+    @property
+    def class_weight_(self) -> np.ndarray:
+        """Factor on C of each class."""
+        return self._class_factors
+
+    @property
+    def shape_fit_(self) -> tuple[int, int]:
+        return self._shape_fit
+
+    @property
+    def fit_status_(self) -> int:
+        """0 if the tolerance was reached, else 1."""
+        return int(not self.converged_)
+
+    @property
+    def probA_(self) -> np.ndarray:
+        return np.empty(0) if self.model_.sigmoids is None else self.model_.sigmoids[0]
+
+    @property
+    def probB_(self) -> np.ndarray:
+        return np.empty(0) if self.model_.sigmoids is None else self.model_.sigmoids[1]
+
+    def _targets(self, y, weights):
+        answer = super()._targets(y, weights)
+        self._class_factors = self.class_factors(y)
+        return answer
+
+    def _kernel_spec(self, X):
+        return KernelSpec(PRECOMPUTED) if callable(self.kernel) else super()._kernel_spec(X)
+
+    def _kernel_input(self, X, is_training):
+        if is_training:
+            self._shape_fit = X.shape
+        if not callable(self.kernel):
+            return super()._kernel_input(X, is_training)
+        if is_training:
+            self._rows = X
+        values = self.kernel(X, self._rows)
+        return numbered(np.asarray(values.toarray() if sparse.issparse(values) else values, np.float64), is_training)
+
+    def predict(self, X) -> np.ndarray:
+        """Labels; with ``break_ties``, those of the largest decision values."""
+        if not self.break_ties or len(getattr(self, "classes_", ())) <= 2:
+            return super().predict(X)
+        if self.decision_function_shape == "ovo":
+            raise InputError("break_ties must be False when decision_function_shape is 'ovo'")
+        return self.classes_[self.decision_function(X).argmax(axis=1)]
+
+
+def _without_negative(sample_weight, y) -> np.ndarray:
+    """Weights below zero as zero; what is left must be of at least two classes."""
+    weights = np.asarray(sample_weight, np.float64)
+    if weights.shape == np.shape(y):
+        left = np.unique(np.asarray(y)[weights > 0])
+        if left.size == 0:
+            raise InputError("Invalid input - all samples have zero or negative weights.")
+        if left.size == 1 and np.unique(y).size > 1:
+            raise InputError("Invalid input - all samples with positive weights belong to the same class.")
+    return np.maximum(weights, 0.0)
