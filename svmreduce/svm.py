@@ -14,6 +14,8 @@ from svmreduce.kernels import PRECOMPUTED, KernelSpec
 from svmreduce.solvers.base import numbered
 from svmreduce.solvers.smo import SMO
 
+_FEW_ROWS, _SMALL_TOL = 1000, 9e-5  # below the tolerance at which the engine computes in single precision
+
 
 class SVC(
     SMO,
@@ -66,6 +68,10 @@ class SVC(
         super().fit(X, y, sample_weight if sample_weight is None else _without_negative(sample_weight, y))
         self.n_iter_ = np.array(self._steps, np.int32)
         return self
+
+    def _engine_tol(self, rows):
+        """Few rows are solved in double and a little further: it costs nothing, and more digits are right."""
+        return min(self.tol, _SMALL_TOL) if rows <= _FEW_ROWS else self.tol
 
     def _fit_binary(self, X, y, weights, kernel):
         solution = super()._fit_binary(X, y, weights, kernel)

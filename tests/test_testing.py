@@ -19,15 +19,19 @@ BY_CHANCE = {
     "fw": 1e-4,  # steps toward rows only: a digit more costs ten times the steps
     "bvm": 0.6,  # a ball of fixed radius has many centres, and which is found depends on the rows it began with
 }
+# LIBSVM's ν-SVC divides by the margin, which is zero there; the error says that the objective is not finite
+SKIPPED = {"nu_svc": ("check_nothing_but_zeros", "check_equal_rows_of_both_classes")}
 
 
 def each(registry, checks_of):
     """Every built-in method with every check that applies to it."""
-    methods = {name: registry.get(name)(**PARAMETERS.get(name, {})) for name in registry.where}
+    named = set(registry.where) - {"one_class"}  # which has no labels
+    methods = {name: registry.get(name)(**PARAMETERS.get(name, {})) for name in sorted(named)}
     return [
         pytest.param(name, method, check, id=f"{name}-{check.__name__.removeprefix('check_')}")
         for name, method in methods.items()
         for check in checks_of(method)
+        if check.__name__ not in SKIPPED.get(name, ())
     ]
 
 

@@ -97,10 +97,10 @@ def set_libsvm_options(method, solver: str, solver_class: type, reducer, given: 
         settings["probability"] = True
     if given["class_weights"] and "class_weight" not in known:
         raise InputError(f"{solver} takes no class weights: {methods_with('class_weight')} do")
-    if given["max_seconds"] and not solver_class.stops_in_time:
+    if given["max_seconds"] and not getattr(solver_class, "stops_in_time", False):
         from svmreduce.solvers import SOLVERS
 
-        able = ", ".join(name for name in SOLVERS.names() if SOLVERS.get(name).stops_in_time)
+        able = ", ".join(name for name in SOLVERS.names() if getattr(SOLVERS.get(name), "stops_in_time", False))
         raise InputError(f"{solver} cannot end early with a model, so --max-seconds is not for it: {able} can")
     wanted = {
         "tube": ("epsilon", "regression" in solver_class.tasks, "-p", "for regression (-s 3)"),

@@ -60,6 +60,9 @@ class SMO(
         "callback": Rule("a function", callable),
     }
 
+    def _engine_tol(self, rows: int) -> float:
+        return self.tol
+
     def _fit_binary(self, X, y, weights, kernel):
         box = self.C * weights
         self.threads_ = resolve_threads(self.threads)
@@ -69,7 +72,7 @@ class SMO(
             np.where(y > 0, 0.0, -box),
             np.where(y > 0, box, 0.0),
             kernel,
-            tol=self.tol,
+            tol=self._engine_tol(X.shape[0]),
             cache_mb=self.cache_mb,
             max_iter=self.max_iter,
             seed=seed_of(self.random_state),

@@ -1,0 +1,53 @@
+"""``svmreduce scale`` against svm-scale itself, and its errors."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from tests.cli.commands import call, fails
+
+needs_tools = pytest.mark.skipif(
+    shutil.which("svm-scale") is None, reason="LIBSVM's command-line tools are not installed"
+)
+DENSE = "1 1:0.1 2:-3 3:7\n-1.5 1:5 2:1e-7 3:0.30000000000000004\n2 1:-2.25 2:4 3:0\n"
+SPARSE = "+1 2:5 7:1.5\n-1 1:0.25 3:9\n3 7:-2\n0\n1 5:3\n2 5:3 9:1e300\n"
+
+
+def theirs(*arguments) -> str:
+    done = subprocess.run(["svm-scale", *map(str, arguments)], check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+@needs_tools
+@pytest.mark.parametrize("text", [DENSE, SPARSE])
+@pytest.mark.parametrize("flags", [[], ["-l", 0], ["-l", -3, "-u", 0.7], ["-y", 0, 1], ["-y", -5, 2.5, "-u", 10]])
+def test_the_same_bytes_as_svm_scale(tmp_path, text, flags):
+    (tmp_path / "data").write_text(text)
+    expected = theirs(*flags, "-s", tmp_path / "their_ranges", tmp_path / "data")
+    result = call("scale", *flags, "-s", tmp_path / "ranges", tmp_path / "data")
+    assert result.stdout == expected
+    assert (tmp_path / "ranges").read_text() == (tmp_path / "their_ranges").read_text()
+    (tmp_path / "new").write_text("1 1:3 2:100 4:2\n2 9:4 12:1\n")
+    expected = theirs("-r", tmp_path / "ranges", tmp_path / "new")
+    assert call("scale", "-r", tmp_path / "their_ranges", tmp_path / "new", tmp_path / "out").exit_code == 0
+    assert (tmp_path / "out").read_text() == expected
+
+
+def test_columns_without_a_range_are_named(tmp_path):
+    (tmp_path / "data").write_text(DENSE)
+    call("scale", "-s", tmp_path / "ranges", tmp_path / "data", tmp_path / "out")
+    (tmp_path / "new").write_text("1 1:3 4:2 9:1\n")
+    said = call("scale", "-r", tmp_path / "ranges", tmp_path / "new")
+    assert "has no range for column 4, 9" in said.stderr and said.stdout.startswith("1 1:")
+
+
+def test_errors(tmp_path):
+    (tmp_path / "data").write_text(DENSE)
+    (tmp_path / "ranges").write_text("x\n-1 1\n1 0 oops\n")
+    assert "below the upper end" in fails("scale", "-l", 2, tmp_path / "data")
+    assert "exclude each other" in fails("scale", "-s", tmp_path / "a", "-r", tmp_path / "ranges", tmp_path / "data")
+    assert "ranges:3: needs 3 finite numbers, got '1 0 oops'" in fails(
+        "scale", "-r", tmp_path / "ranges", tmp_path / "data"
+    )
+    assert "not a range file" in fails("scale", "-r", tmp_path / "data", tmp_path / "data")

@@ -1,0 +1,76 @@
+"""SVC as scikit-learn has it: the same parameters, attributes and answers."""
+
+import inspect
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn import svm
+from sklearn.datasets import load_iris
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import cross_val_score
+
+from svmreduce.errors import InputError
+from svmreduce.svm import SVC
+
+X, Y = load_iris(return_X_y=True)
+X = X + np.random.default_rng(0).normal(scale=0.05, size=X.shape)  # no two rows are equal
+
+
+def test_parameters_and_defaults_are_scikit_learns():
+    ours, theirs = (inspect.signature(kind.__init__).parameters for kind in (SVC, svm.SVC))
+    assert set(ours) == set(theirs)
+    for name in set(ours) - {"self", "probability"}:  # which scikit-learn is about to drop
+        assert ours[name].default == theirs[name].default, name
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("shape", ["ovr", "ovo"])
+def test_attributes_are_scikit_learns(classes, form, shape):
+    rows = classes > Y
+    given = {"kernel": "linear", "tol": 1e-7, "decision_function_shape": shape, "class_weight": {0: 2.0}}
+    ours, theirs = (kind(**given).fit(form(X[rows]), Y[rows]) for kind in (SVC, svm.SVC))
+    assert np.array_equal(ours.support_, theirs.support_) and np.array_equal(ours.n_support_, theirs.n_support_)
+    for name in ("dual_coef_", "coef_", "support_vectors_"):
+        own, other = (
+            value.toarray() if sparse.issparse(value) else value
+            for value in (getattr(ours, name), getattr(theirs, name))
+        )
+        np.testing.assert_allclose(own, other, atol=1e-4)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-4)
+    np.testing.assert_allclose(ours.decision_function(form(X)), theirs.decision_function(form(X)), atol=1e-4)
+    assert np.array_equal(ours.classes_, theirs.classes_) and ours.n_iter_.shape == theirs.n_iter_.shape
+
+
+@pytest.mark.parametrize("kernel", ["precomputed", lambda a, b: rbf_kernel(a, b, gamma=0.5)])
+def test_tables_and_functions_are_kernels(kernel):
+    K = rbf_kernel(X, X, gamma=0.5) if kernel == "precomputed" else X
+    expected = SVC(gamma=0.5, tol=1e-6).fit(X, Y)
+    fitted = SVC(kernel=kernel, tol=1e-6).fit(K, Y)
+    np.testing.assert_allclose(fitted.decision_function(K), expected.decision_function(X), atol=1e-4)
+    np.testing.assert_array_equal(fitted.support_, expected.support_)
+    assert cross_val_score(SVC(kernel=kernel), K, Y, cv=3).mean() > 0.9
+    calibrated = SVC(kernel=kernel, probability=True, random_state=0).fit(K, Y)
+    assert np.array_equal(calibrated.predict_proba(K).argmax(axis=1), calibrated.predict(K))
+
+
+def test_a_table_must_be_square():
+    with pytest.raises(InputError, match="Precomputed matrix must be a square matrix"):
+        SVC(kernel="precomputed").fit(X, Y)
+
+
+def test_weights_below_zero_leave_rows_out():
+    weights = np.where(np.arange(150) % 3, 1.0, -2.0)
+    fitted = SVC(gamma=0.5).fit(X, Y, sample_weight=weights)
+    expected = SVC(gamma=0.5).fit(X[weights > 0], Y[weights > 0])
+    np.testing.assert_allclose(fitted.decision_function(X), expected.decision_function(X), atol=1e-2)
+    with pytest.raises(InputError, match="all samples have zero or negative weights"):
+        SVC().fit(X, Y, sample_weight=-np.ones(150))
+
+
+def test_ties_are_broken_by_decision_values():
+    fitted = SVC(break_ties=True).fit(X, Y)
+    assert np.array_equal(fitted.predict(X), fitted.classes_[fitted.decision_function(X).argmax(axis=1)])
+    with pytest.raises(InputError, match="break_ties must be False"):
+        SVC(break_ties=True, decision_function_shape="ovo").fit(X, Y).predict(X)
