@@ -21,7 +21,7 @@ def theirs(*arguments) -> str:
 
 @needs_tools
 @pytest.mark.parametrize("text", [DENSE, SPARSE])
-@pytest.mark.parametrize("flags", [[], ["-l", 0], ["-l", -3, "-u", 0.7], ["-y", 0, 1], ["-y", -5, 2.5, "-u", 10]])
+@pytest.mark.parametrize("flags", [[], ["-l", 0], ["-l", -3, "-u", 0.75], ["-y", 0, 1], ["-y", -5, 2.5, "-u", 10]])
 def test_the_same_bytes_as_svm_scale(tmp_path, text, flags):
     (tmp_path / "data").write_text(text)
     expected = theirs(*flags, "-s", tmp_path / "their_ranges", tmp_path / "data")
