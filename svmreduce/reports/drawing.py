@@ -284,17 +284,21 @@ def inline(figure: Figure, name: str, description: str) -> str:
         figure.savefig(stream, format="svg", metadata={"Date": None}, transparent=True)
     text = stream.getvalue()
     text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.DOTALL)
+    text = re.sub(r"<[^>]*>", _with_short_coordinates, text)
     text = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", text).replace("xlink:href=", "href=")
     text = re.sub(r'<g id="[^"]*"', "<g", text)  # nothing refers to groups
-    text = re.sub(r"(\d\.\d\d)\d+", r"\1", text)  # a hundredth of a point is fine enough
     text = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', text)
     text = re.sub(r'href="#([^"]+)"', rf'href="#{name}-\1"', text)
     text = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", text)
-    text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
     variables = {INK: "ink", MUTED: "muted", GRID: "grid"} | {colour: f"s{n}" for n, colour in enumerate(PALETTE)}
     for colour, variable in variables.items():
         text = text.replace(colour, f"var(--{variable})")
     size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text)
     head = f'<svg role="img" aria-label="{description}" viewBox="0 0 {size[1]} {size[2]}">'
     return head + text[text.index(">") + 1 :].strip()
+
+
+def _with_short_coordinates(tag: re.Match) -> str:
+    """A hundredth of a point is fine enough for an attribute; what people read stays as it is."""
+    return re.sub(r"(\d\.\d\d)\d+", r"\1", tag.group())

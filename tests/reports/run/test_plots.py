@@ -369,3 +369,13 @@ def test_the_command_writes_the_figures(tmp_path):
 def test_figures_are_of_the_width_of_a_phone():
     for one in drawings(as_run(run())):
         assert one.figure.get_figwidth() * 72 <= 360 - 2 * 14
+
+
+def test_numbers_that_people_read_are_not_cut():
+    figure, axes = drawing.new_figure("what ε = 0.00125 keeps")
+    axes.plot([0.123456, 0.2], [1, 2])
+    axes.text(0.15, 1.5, "ε=0.001")
+    drawn = drawing.inline(figure, "name", "a test")
+    assert ">ε=0.001<" in drawn and "ε = 0.00125" in drawn
+    inside = "".join(re.findall(r"<[^>]*>", drawn))
+    assert not re.search(r"\d\.\d{3}", inside)
