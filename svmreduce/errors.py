@@ -14,6 +14,14 @@ class DataMissing(InputError):
     """A data set of the catalogue is neither on this machine nor available for download."""
 
 
+class DataWarning(UserWarning):
+    """Rows can be used, but the result may not be what was meant."""
+
+
+class DataNote(DataWarning):
+    """How rows were understood where there was a choice."""
+
+
 def nearest_name_error(kind: str, given: str, known: Iterable[str]) -> InputError:
     """The one message for every unknown name, wherever it was typed."""
     known = sorted(known)

@@ -1,13 +1,17 @@
-"""Rows in one form, what makes two rows equal, and random rows of every class."""
+"""Rows in one form, dense or sparse, what makes two rows equal, and random rows of every class."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
 import numpy as np
+import psutil
 from scipy import sparse
 
 from svmreduce.types import Matrix
+
+DENSE_FROM = 0.25
+"""Share of stored values from which a matrix is kept dense: there the dense loops win."""
 
 
 def canonical_rows(X: Matrix) -> Matrix:
@@ -34,3 +38,23 @@ def sample_of_groups(groups: np.ndarray, share: float, random: np.random.RandomS
     """A random share of the rows of each group 0, 1, …, at least one row of each, in file order."""
     members = [np.flatnonzero(groups == group) for group in range(groups.max() + 1)]
     return [np.sort(random.choice(rows, max(1, round(share * len(rows))), replace=False)) for rows in members]
+
+
+def best_layout(X: Matrix) -> Matrix:
+    """Dense or CSR, whichever the loops read faster, if memory allows."""
+    cells = X.shape[0] * X.shape[1]
+    stored = X.nnz if sparse.issparse(X) else np.count_nonzero(X)
+    fits = 8 * cells <= psutil.virtual_memory().available // 2
+    if stored >= DENSE_FROM * cells and (fits or not sparse.issparse(X)):
+        return X.toarray() if sparse.issparse(X) else np.ascontiguousarray(X, np.float64)
+    return sparse.csr_matrix(X, dtype=np.float64)
+
+
+def widened(X: Matrix, columns: int) -> Matrix:
+    """A file in which the last features never occur has fewer columns than its data set."""
+    missing = columns - X.shape[1]
+    if missing <= 0:
+        return X
+    if sparse.issparse(X):
+        return sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], columns))
+    return np.pad(X, ((0, 0), (0, missing)))

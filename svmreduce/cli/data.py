@@ -221,7 +221,7 @@ def get(names, everything, split, trust, output, as_json, quiet):
 
 
 def _record(rows, name: str, split: str) -> dict:
-    from svmreduce.data.prepare import count_labels
+    from svmreduce.label_keys import count_labels
 
     is_classes = rows.task == "classification"
     return {

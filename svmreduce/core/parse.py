@@ -273,13 +273,13 @@ def fill_libsvm(text, start, stop, row, slot, max_index, labels, label_bits, row
 
 
 @njit()
-def fill_table(text, start, stop, row, separator, as_words, values, bits):
+def fill_table(text, start, stop, row, separator, values, bits):
     """Write the rows of ``text[start:stop]`` from ``row`` on; words and left-over numbers become marks.
 
-    ``separator`` is one byte, or 0 for any run of blanks. Columns in ``as_words`` are marked unread.
+    ``separator`` is one byte, or 0 for any run of blanks.
     Returns the next row, the outcome, where it happened, and how many fields were seen there.
     """
-    n_columns = as_words.shape[0]
+    n_columns = values.shape[1]
     pos = start
     while pos < stop:
         while _BYTE_KIND[text[pos]] == _BLANK and text[pos] != separator:
@@ -295,7 +295,7 @@ def fill_table(text, start, stop, row, separator, as_words, values, bits):
                 pos += 1
                 while text[pos] != 10 and (text[pos] != 34 or text[pos + 1] == 34):
                     pos += 2 if text[pos] == 34 else 1
-            elif not as_words[column]:
+            else:
                 pos, state = _scan_number(text, token, row_values, row_bits, column)
             read_to = pos
             if separator == 0:

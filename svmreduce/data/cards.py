@@ -88,7 +88,7 @@ class SplitCard(Expected):
     notes: str = ""
 
 
-class Preparation(_Strict):
+class CardSteps(_Strict):
     """The steps between file and rows, in this order; labels are always those of the file."""
 
     distinct_rows: bool = False
@@ -101,7 +101,7 @@ class Preparation(_Strict):
     scale: str = "none"
 
 
-class Variant(Preparation):
+class Variant(CardSteps):
     """A preparation with a name, and who asks for it."""
 
     about: str
@@ -135,8 +135,8 @@ class Card(_Strict):
         return f"{self.name}:{self.variant}" if self.variant else self.name
 
     @property
-    def preparation(self) -> Preparation:
-        return self.variants[self.variant] if self.variant else Preparation()
+    def preparation(self) -> CardSteps:
+        return self.variants[self.variant] if self.variant else CardSteps()
 
     def split(self, name: str | None = None) -> tuple[str, SplitCard]:
         """A split by name; the first one when no name is given."""

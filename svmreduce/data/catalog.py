@@ -17,6 +17,8 @@ from svmreduce.data.cards import Card, Download, Expected, FileCard, all_cards
 from svmreduce.data.fetching import content_hash, obtain, obtain_file
 from svmreduce.data.fetching import fetch as fetch  # part of this module's interface
 from svmreduce.errors import InputError, nearest_name_error
+from svmreduce.label_keys import count_labels
+from svmreduce.rows import widened
 from svmreduce.types import Dataset, Matrix
 
 
@@ -156,22 +158,12 @@ def _read_table(card: Card, split: str, path: Path, file: FileCard, trust: bool)
     return (sparse.csr_matrix(X) if how == "onehot" else X), y  # one-hot columns are mostly zeros
 
 
-def widened(X: Matrix, columns: int) -> Matrix:
-    """A file in which the last features never occur has fewer columns than its data set."""
-    missing = columns - X.shape[1]
-    if missing <= 0:
-        return X
-    if sparse.issparse(X):
-        return sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], columns))
-    return np.pad(X, ((0, 0), (0, missing)))
-
-
 def _check(where: str, expected: Expected, y: np.ndarray, classes: int | None = None) -> None:
     """Rows and labels must be those of the card; a difference is always an error."""
     if expected.rows is not None and len(y) != expected.rows:
         raise InputError(f"{where}: {len(y)} rows, but the card says {expected.rows}: this is a different file")
     if expected.label_counts is not None:
-        found = prepare.count_labels(y)
+        found = count_labels(y)
         wrong = sorted(
             label
             for label in found.keys() | expected.label_counts.keys()

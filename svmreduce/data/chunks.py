@@ -15,10 +15,14 @@ CHUNK_BYTES = 4 << 20
 
 
 class Text:
-    """A file's bytes, ending with a line end, under the name that errors give it."""
+    """A file's bytes, ending with a line end, under the name that errors give it.
 
-    def __init__(self, data: bytes, name: str):
+    ``as_given`` has the same bytes but for line ends; places are counted in it.
+    """
+
+    def __init__(self, data: bytes, name: str, *, as_given: bytes | None = None):
         nul = data.find(b"\0")
+        self.as_given = data if as_given is None else as_given
         self.data = data if data.endswith(b"\n") else data + b"\n"
         self.name = name
         if nul >= 0:
@@ -33,11 +37,14 @@ class Text:
             self.cuts.append(self.data.find(b"\n", min(self.cuts[-1] + CHUNK_BYTES, len(self.data) - 1)) + 1)
 
     def fail(self, offset: int, reason: str, remedy: str) -> NoReturn:
-        """Raise the error for that place: file, line and column, counted from 1 in bytes."""
-        offset = int(offset)
-        line = self.data.count(b"\n", 0, offset) + 1
-        column = offset - self.data.rfind(b"\n", 0, offset)
-        raise InputError(f"{self.name}:{line}:{column}: {reason}; {remedy}")
+        """Raise the error for that place."""
+        raise InputError(f"{self.place(int(offset))}: {reason}; {remedy}")
+
+    def place(self, offset: int) -> str:
+        """File, line and column, counted from 1 in bytes."""
+        line = self.as_given.count(b"\n", 0, offset) + 1
+        column = offset - self.as_given.rfind(b"\n", 0, offset)
+        return f"{self.name}:{line}:{column}"
 
     def in_chunks(self, work) -> list:
         """``work(number, start, stop)`` for each chunk, on all threads; answers in order."""

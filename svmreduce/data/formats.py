@@ -3,7 +3,7 @@
 * :func:`read_libsvm`, :func:`write_libsvm` – LIBSVM/svmlight text, sparse.
 * :func:`read_table`, :func:`read_tables` – comma, semicolon or blank separated tables.
 * :func:`read_idx` – the arrays of MNIST.
-* :func:`load_dataset` – any of them, recognised by content.
+* :func:`read_rows`, :func:`load_training`, :func:`load_dataset` – any of them, recognised by content.
 
 All read plain files and .gz, .bz2, .xz. Bad input is an :class:`~svmreduce.errors.InputError` that names
 file, line and column.
@@ -13,34 +13,41 @@ from __future__ import annotations
 
 import math
 import os
+import re
+import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import psutil
 from scipy import sparse
 
 from svmreduce.data import cache as parsed_files
 from svmreduce.data import libsvm_text
+from svmreduce.data.columns import Table
 from svmreduce.data.files import Source, open_maybe_compressed, read_bytes
+from svmreduce.data.labels import task_of
 from svmreduce.data.libsvm_text import write_libsvm
-from svmreduce.data.tables import TableFormat, read_sources, read_table, read_tables
-from svmreduce.errors import InputError
+from svmreduce.data.preparation import Choices, Preparation
+from svmreduce.data.table_text import TextFormat, read_text_table
+from svmreduce.data.tables import read_table, read_tables
+from svmreduce.errors import DataNote, InputError
+from svmreduce.rows import best_layout
 from svmreduce.types import Dataset, Matrix
 
 __all__ = [
     "load_dataset",
+    "load_training",
     "open_maybe_compressed",
     "read_bytes",
     "read_idx",
     "read_libsvm",
+    "read_rows",
     "read_table",
     "read_tables",
     "write_libsvm",
 ]
 
-DENSE_FROM = 0.25
-"""Share of stored values from which a matrix is kept dense: there the dense loops win."""
-
+_LIKE_LABELS = re.compile(rb"[^,;|]*|[-+.\deE,]*\d")  # several labels are LIBSVM text, too, though not supported
 _IDX_TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 
 
@@ -100,6 +107,59 @@ def _idx_from(data: bytes, path: str | os.PathLike) -> np.ndarray:
     return np.frombuffer(data, dtype, offset=values_at).reshape(shape).astype(dtype.newbyteorder("="))
 
 
+def read_rows(path: str | os.PathLike, *, n_features: int | None = None, header: bool | None = None) -> Table | Dataset:
+    """Read a file of any supported format, recognised by its content, as it is.
+
+    IDX is known by its magic number (the labels are then expected next to the images, under MNIST's names),
+    LIBSVM text by its ``index:value`` pairs; anything else is a table.
+
+    Parameters
+    ----------
+    path : path
+    n_features : int, optional
+        Columns of the matrix; only LIBSVM text leaves this open.
+    header : bool, optional
+        Whether the first line of a table names its columns.
+    """
+    source = Source(path)
+    kind = _sniff(source.path)
+    X: Matrix
+    if kind == "table":
+        table = read_text_table(source, TextFormat(header=header))
+        for note in table.notes:
+            warnings.warn(f"{path}: {note}", DataNote, stacklevel=2)
+        return table
+    if kind == "libsvm":
+        X, y = _libsvm_from(source, n_features)
+    else:
+        images = _idx_from(source.data, source.path)
+        X, y = images.reshape(len(images), -1), read_idx(_idx_labels_path(source.path)).astype(np.float64)
+        if len(y) != len(X):
+            raise InputError(f"{path}: {len(X)} images but {len(y)} labels; get both files again")
+        check_width(path, X.shape[1], n_features)
+    return Dataset(best_layout(X), y, str(path), task_of(y), source.sha256)
+
+
+def load_training(
+    path: str | os.PathLike,
+    choices: Choices | None = None,
+    *,
+    n_features: int | None = None,
+    task: str | None = None,
+) -> tuple[Dataset, Preparation]:
+    """Training rows, and the preparation learned from them, which other rows must go through, too.
+
+    ``load_model(…)`` and :meth:`Preparation.new` prepare rows to be predicted.
+    """
+    if task not in (None, "classification", "regression"):
+        raise InputError(f"task={task!r} is unknown; use 'classification' or 'regression'")
+    choices = choices or Choices()
+    raw = read_rows(path, n_features=n_features, header=choices.header)
+    data, preparation = Preparation.learn(raw, choices, task)
+    check_width(path, data.n_features, n_features)
+    return replace(data, sha256=data.sha256 or Source(path).sha256), preparation
+
+
 def load_dataset(
     path: str | os.PathLike,
     *,
@@ -108,10 +168,9 @@ def load_dataset(
     name: str | None = None,
     label: int | str | None = None,
 ) -> Dataset:
-    """Load a file of any supported format, recognised by its content.
+    """Load a file of any supported format as rows of numbers, with the categories of this file alone.
 
-    IDX is known by its magic number (the labels are then expected next to the images, under MNIST's names),
-    LIBSVM text by its ``index:value`` pairs; anything else is read as a table.
+    To predict other tables with a model of this one, use :func:`load_training`.
 
     Parameters
     ----------
@@ -132,33 +191,15 @@ def load_dataset(
         Dense if at least a quarter of the values are stored (and memory allows), else CSR. Its ``sha256``
         is that of the uncompressed file.
     """
-    if task not in (None, "classification", "regression"):
-        raise InputError(f"task={task!r} is unknown; use 'classification' or 'regression'")
-    source = Source(path)
-    kind = _sniff(source.path)
-    if label is not None and kind != "table":
-        where = (
-            "first in every line of a LIBSVM file" if kind == "libsvm" else "in a separate file next to the IDX images"
-        )
-        raise InputError(f"{path}: the labels are {where}; a label column can be chosen in tables only")
-    X: Matrix
-    if kind == "libsvm":
-        X, y = _libsvm_from(source, n_features)
-    elif kind == "idx":
-        images = _idx_from(source.data, source.path)
-        X, y = images.reshape(len(images), -1), read_idx(_idx_labels_path(source.path)).astype(np.float64)
-        if len(y) != len(X):
-            raise InputError(f"{path}: {len(X)} images but {len(y)} labels; get both files again")
-    else:
-        X, y = read_sources([source], TableFormat(label=-1 if label is None else label))[0]
-    if n_features is not None and X.shape[1] != n_features:
-        raise InputError(f"{path}: {X.shape[1]} columns, not n_features={n_features}; leave n_features out")
-    if task is None:
-        whole = y.dtype.kind != "f" or bool((y == np.trunc(y)).all())
-        task = "classification" if whole else "regression"
-    if name is None:
-        name = source.path.name.removesuffix(".gz").removesuffix(".bz2").removesuffix(".xz")
-    return Dataset(_best_layout(X), y, name, task, source.sha256, is_table=kind == "table")
+    data, _ = load_training(path, Choices(label=label), n_features=n_features, task=task)
+    plain = Path(path).name.removesuffix(".gz").removesuffix(".bz2").removesuffix(".xz")
+    return replace(data, name=plain if name is None else name)
+
+
+def check_width(path: str | os.PathLike, width: int, n_features: int | None) -> None:
+    """Only LIBSVM text leaves the number of columns open; a different one is an error for other files."""
+    if n_features is not None and width != n_features:
+        raise InputError(f"{path}: {width} columns, not n_features={n_features}; leave n_features out")
 
 
 def _sniff(path: Path) -> str:
@@ -170,7 +211,7 @@ def _sniff(path: Path) -> str:
         while line:
             tokens = line.partition(b"#")[0].split()
             if len(tokens) > 1:
-                return "libsvm" if b":" in tokens[1] else "table"
+                return "libsvm" if b":" in tokens[1] and _LIKE_LABELS.fullmatch(tokens[0]) else "table"
             if tokens and (b"," in tokens[0] or b";" in tokens[0] or tokens[0].strip(b"+-.0123456789eE")):
                 return "table"
             line = stream.readline(1 << 16)
@@ -182,13 +223,3 @@ def _idx_labels_path(images: Path) -> Path:
     if labels == images:
         raise InputError(f"{images}: an IDX file without 'images' in its name; use read_idx for bare arrays")
     return labels
-
-
-def _best_layout(X: Matrix) -> Matrix:
-    """Dense or CSR, whichever the loops read faster, if memory allows."""
-    cells = X.shape[0] * X.shape[1]
-    stored = X.nnz if sparse.issparse(X) else np.count_nonzero(X)
-    fits = 8 * cells <= psutil.virtual_memory().available // 2
-    if stored >= DENSE_FROM * cells and (fits or not sparse.issparse(X)):
-        return X.toarray() if sparse.issparse(X) else np.ascontiguousarray(X, np.float64)
-    return sparse.csr_matrix(X, dtype=np.float64)

@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.sparsefuncs import min_max_axis
 
 from svmreduce.errors import InputError, nearest_name_error
+from svmreduce.label_keys import label_key
 from svmreduce.types import Matrix
 
 
@@ -26,6 +27,8 @@ class Scaler(TransformerMixin, BaseEstimator):
 
     name = "none"
     shifts = False  # a shift turns zeros into something else, so the result cannot stay sparse
+    scales_rows = False  # whether it looks at whole rows, and not at columns
+    _LEARNED = ("mean_", "scale_", "min_")  # what scikit-learn's scalers need to transform
 
     def fit(self, X: Matrix, y=None) -> Scaler:
         self.shifts_ = self.shifts and not (sparse.issparse(X) and self._zeros_stay(X))
@@ -35,6 +38,23 @@ class Scaler(TransformerMixin, BaseEstimator):
     def transform(self, X: Matrix) -> Matrix:
         scaled = self.inner_.transform(self._ready(X))
         return scaled.tocsr() if sparse.issparse(scaled) else np.ascontiguousarray(scaled, dtype=np.float64)
+
+    def learned(self) -> dict:
+        """What ``fit`` found out, for a JSON file; ``from_learned`` takes it."""
+        arrays = {name: getattr(self.inner_, name).tolist() for name in self._LEARNED if hasattr(self.inner_, name)}
+        return {"kind": type(self.inner_).__name__, "shifts": self.shifts_, **arrays}
+
+    @classmethod
+    def from_learned(cls, content: dict) -> Scaler:
+        """The scaler that learned this; numbers come back exactly."""
+        made = cls()
+        made.shifts_ = bool(content["shifts"])
+        made.inner_ = made._inner(None) if content["kind"] != "MaxAbsScaler" else _max_abs()
+        for name in cls._LEARNED:
+            if name in content:
+                setattr(made.inner_, name, np.array(content[name], dtype=np.float64))
+                made.inner_.n_features_in_ = len(content[name])
+        return made
 
     def _inner(self, X: Matrix):
         return preprocessing.FunctionTransformer()
@@ -90,7 +110,8 @@ class MaxAbs(Scaler):
 class UnitNorm(Scaler):
     """Each row is divided by its Euclidean length; an all-zero row stays. Nothing is learned."""
 
-    name = "unit_norm"
+    name = "unit"
+    scales_rows = True
 
     def _inner(self, X):
         return preprocessing.Normalizer()
@@ -186,18 +207,3 @@ def without_columns(X: Matrix, dropped: Sequence[int]) -> Matrix:
         raise InputError(f"cannot drop column {wrong[0]} of {width}")
     kept = np.setdiff1d(np.arange(width), np.array(dropped, dtype=int) % width)
     return X[:, kept].tocsr() if sparse.issparse(X) else np.ascontiguousarray(X[:, kept])
-
-
-def label_key(label) -> str:
-    """One spelling per label: whole numbers without a point (``1.0`` → ``1``), text as it is."""
-    try:
-        number = float(label)
-    except (TypeError, ValueError):
-        return str(label)
-    return str(int(number)) if number.is_integer() else repr(number)
-
-
-def count_labels(y: np.ndarray) -> dict[str, int]:
-    """How many rows each label has, numbers in order, then names in order."""
-    labels, counts = np.unique(y, return_counts=True)
-    return {label_key(label): int(count) for label, count in zip(labels, counts, strict=True)}

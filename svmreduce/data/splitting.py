@@ -12,8 +12,9 @@ from dataclasses import replace
 import numpy as np
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
-from svmreduce.data.prepare import count_labels, make_scaler
+from svmreduce.data.prepare import make_scaler
 from svmreduce.errors import InputError
+from svmreduce.label_keys import count_labels
 from svmreduce.types import Dataset, Split
 
 

@@ -59,6 +59,10 @@ class SplitConfig(_ConfigPart):
         return self
 
 
+ColumnList = Annotated[list[str | int], BeforeValidator(lambda value: value if isinstance(value, list) else [value])]
+FILE_KEYS = ("label", "drop", "columns", "categories", "positive", "impute", "scale", "header")
+
+
 class DatasetConfig(_ConfigPart):
     """One data set: a name of the catalogue, a generator, or the user's own file."""
 
@@ -69,7 +73,15 @@ class DatasetConfig(_ConfigPart):
     rows: int | None = Field(None, ge=1)  # generators: how many; others: a random part of the training rows
     test_rows: int | None = Field(None, ge=1)
     params: dict[str, Any] = {}  # of the generator
-    label: str | int | None = None  # column of a table
+    # what the rows of ``file`` mean, as the options of ``svmreduce train`` say it
+    label: str | int | None = None
+    drop: ColumnList = []
+    columns: ColumnList = []
+    categories: ColumnList = []
+    positive: str | int | float | None = None
+    impute: Literal["mean", "median", "most_frequent"] | None = None
+    scale: Literal["none", "standard", "zero_one", "minus_one_one", "max_abs", "unit"] | None = None
+    header: bool | None = None
     split: SplitConfig | None = None  # where it differs from the experiment's
     as_: str | None = Field(None, alias="as")  # what tables call it
 
@@ -80,8 +92,8 @@ class DatasetConfig(_ConfigPart):
             raise ValueError(f"give one of 'name', 'generator' and 'file', got {' and '.join(given) or 'none'}")
         if self.generator and not self.rows:
             raise ValueError("a generator needs 'rows'")
-        for key, owner in (("test", "file"), ("label", "file"), ("params", "generator")):
-            if getattr(self, key) and not getattr(self, owner):
+        for key, owner in (("test", "file"), *((key, "file") for key in FILE_KEYS), ("params", "generator")):
+            if getattr(self, key) not in (None, [], {}) and not getattr(self, owner):
                 raise ValueError(f"{key!r} belongs to {owner!r}")
         return self
 

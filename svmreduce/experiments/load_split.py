@@ -10,7 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from svmreduce.data import catalog, formats, splitting, synthetic
+from svmreduce.data.columns import Table
+from svmreduce.data.preparation import Choices, Preparation
 from svmreduce.errors import InputError
+from svmreduce.experiments.config import FILE_KEYS
+from svmreduce.rows import widened
 from svmreduce.types import Dataset, Split
 
 TEST_SHARE = 0.2  # where the data has no test set of its own and the config asks for nothing else
@@ -26,6 +30,15 @@ def training_and_test(dataset: dict, split: dict, scaling: str | None, fold: int
 def _cached(dataset: str, split: str, scaling: str | None, fold: int, seed: int) -> Split:
     spec, how = json.loads(dataset), json.loads(split)
     train, test = _load(dataset, seed)
+    parts = _parts(train, test, spec, how, fold, seed)
+    if spec.get("file"):
+        return _prepared(parts, dataset, scaling)
+    scaler = scaling or (catalog.load_card(spec["name"]).preparation.scale if spec.get("name") else "none")
+    return splitting.scale_split(parts, scaler)
+
+
+def _parts(train: Dataset, test: Dataset | None, spec: dict, how: dict, fold: int, seed: int) -> Split:
+    """Training and test rows of a fold, and of those as many as are wanted."""
     if test is not None and not how:
         parts = splitting.given_test(train, test)
     elif how.get("folds"):
@@ -36,8 +49,39 @@ def _cached(dataset: str, split: str, scaling: str | None, fold: int, seed: int)
     if not spec.get("generator"):  # a generator makes as many rows as it is asked for
         parts = replace(parts, train=_some(parts.train, spec.get("rows"), seed))
         parts = replace(parts, test=_some(parts.test, spec.get("test_rows"), seed + 1))
-    scaler = scaling or (catalog.load_card(spec["name"]).preparation.scale if spec.get("name") else "none")
-    return splitting.scale_split(parts, scaler)
+    return parts
+
+
+def _prepared(parts: Split, dataset: str, scaling: str | None) -> Split:
+    """Rows of a file, with columns, categories, filled gaps and scaling as the training rows of the fold teach them."""
+    raw_train, raw_test, choices = _raw(dataset)
+    rows, more = parts.train.X[:, 0], parts.test.X[:, 0]
+    choices = replace(choices, scale=choices.scale or scaling)
+    train, preparation = Preparation.learn(_take(raw_train, rows), choices, parts.train.task)
+    known = train.classes if train.task == "classification" else None
+    test = preparation.new(_take(raw_train if raw_test is None else raw_test, more), known)
+    if test.y is None:
+        raise InputError(f"{test.name}: no labels, so nothing can be measured; give test rows with labels")
+    width = max(train.n_features, test.n_features)
+    return replace(parts, train=replace(train, X=widened(train.X, width)),
+                   test=replace(test, X=widened(test.X, width), task=train.task))  # fmt: skip
+
+
+def _take(raw: Table | Dataset, rows: np.ndarray) -> Table | Dataset:
+    return raw.take(rows) if isinstance(raw, Table) else splitting.take(raw, rows)
+
+
+@lru_cache(maxsize=2)
+def _raw(dataset: str) -> tuple[Table | Dataset, Table | Dataset | None, Choices]:
+    """The rows of a file and of its test file as they are, and what the config says about them."""
+    spec = json.loads(dataset)
+    for key in ("file", "test"):
+        if key in spec and not Path(spec[key]).is_file():
+            raise InputError(f"{spec[key]}: no such file; check the name")
+    given = {key: tuple(spec[key]) if isinstance(spec[key], list) else spec[key] for key in FILE_KEYS if key in spec}
+    choices = Choices(**given)
+    raw = [formats.read_rows(spec[key], header=choices.header) for key in ("file", "test") if key in spec]
+    return raw[0], raw[1] if len(raw) > 1 else None, choices
 
 
 @lru_cache(maxsize=2)
@@ -53,22 +97,14 @@ def _load(dataset: str, seed: int) -> tuple[Dataset, Dataset | None]:
         has_test = "train" in card.splits and "test" in card.splits
         train = catalog.load(spec["name"], "train" if has_test else None, scaled=False)
         return train, catalog.load(spec["name"], "test", scaled=False) if has_test else None
-    for key in ("file", "test"):
-        if key in spec and not Path(spec[key]).is_file():
-            raise InputError(f"{spec[key]}: no such file; check the name")
-    train = formats.load_dataset(spec["file"], label=spec.get("label"))
-    if "test" not in spec:
-        return train, None
-    test = formats.load_dataset(spec["test"], label=spec.get("label"), n_features=None)
-    return _same_width(train, test)
-
-
-def _same_width(train: Dataset, test: Dataset) -> tuple[Dataset, Dataset]:
-    """LIBSVM text leaves out columns that are zero in the last rows of a file."""
-    width = max(train.n_features, test.n_features)
-    if train.is_table or test.is_table or train.n_features == test.n_features:
-        return train, test
-    return tuple(replace(part, X=catalog.widened(part.X, width)) for part in (train, test))
+    raw, test, choices = _raw(dataset)
+    rows, preparation = Preparation.learn(raw, replace(choices, scale=None))
+    numbers = Dataset(np.arange(rows.n_rows)[:, None], rows.y, rows.name, rows.task)
+    if test is None:
+        return numbers, None
+    known = rows.classes if rows.task == "classification" else None
+    others = preparation.new(test, known)
+    return numbers, replace(numbers, X=np.arange(others.n_rows)[:, None], y=others.y)
 
 
 def _some(data: Dataset, rows: int | None, seed: int) -> Dataset:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import chain, combinations, pairwise
 
 import numpy as np
 from scipy import sparse
 
 from svmreduce.core import kernel_values
-from svmreduce.data.formats import DENSE_FROM
 from svmreduce.errors import InputError
 from svmreduce.kernels import PRECOMPUTED, KernelMixture, KernelSpec
 from svmreduce.model.kernel_lines import kernel_header, kernel_line, read_kernel
 from svmreduce.model.probabilities import class_probabilities
-from svmreduce.model.text import check_finite, features_line, header_labels, read_model_text, write_text
+from svmreduce.model.text import ModelText, check_finite, features_line, header_labels, read_model_text, write_text
 from svmreduce.model.vector_lines import format_rows, parse_rows
+from svmreduce.rows import DENSE_FROM
 from svmreduce.types import Matrix
 
 CLASSIFIERS = ("c_svc", "nu_svc")
@@ -140,7 +140,7 @@ class KernelModel:
             raise InputError("the model has no probabilities: train it with probability=True (train -b 1)")
         return class_probabilities(decisions, self.sigmoids, self._winners(decisions), len(self.labels))
 
-    def save(self, path: str | os.PathLike) -> None:
+    def save(self, path: str | os.PathLike, *, last_line: str = "") -> None:
         """Write a LIBSVM model file; every number survives exactly.
 
         A kernel that LIBSVM does not have keeps its own name in the file, which ``load_model`` reads and LIBSVM's
@@ -148,7 +148,7 @@ class KernelModel:
         """
         values = self.vectors.data if sparse.issparse(self.vectors) else self.vectors
         check_finite(self.coef, self.intercepts, values)
-        write_text(path, self._pieces())
+        write_text(path, chain(self._pieces(), [last_line]))
 
     def _pieces(self):
         trailer = ""
@@ -169,7 +169,14 @@ class KernelModel:
     @classmethod
     def load(cls, path: str | os.PathLike) -> KernelModel:
         """Read a LIBSVM model file, whoever wrote it."""
-        text = read_model_text(path, "SV", _HEADER)
+        return cls.from_text(cls.text_of(path))
+
+    @staticmethod
+    def text_of(path: str | os.PathLike) -> ModelText:
+        return read_model_text(path, "SV", _HEADER)
+
+    @classmethod
+    def from_text(cls, text: ModelText) -> KernelModel:
         svm_type = text.word("svm_type")
         if svm_type not in SVM_TYPES:
             known = ", ".join(SVM_TYPES)

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from svmreduce.data import prepare
 from svmreduce.errors import InputError
+from svmreduce.label_keys import count_labels, label_key
 
 
 def some_rows(seed=0, shape=(40, 6)):
@@ -39,9 +40,9 @@ def test_every_scaler_is_finite_on_constant_and_zero_rows(name):
         assert np.isfinite(values).all()
 
 
-def test_unit_norm_and_standard_and_max_abs_do_what_they_say():
+def test_unit_and_standard_and_max_abs_do_what_they_say():
     X = some_rows()
-    lengths = np.linalg.norm(prepare.make_scaler("unit_norm").fit(X).transform(X), axis=1)
+    lengths = np.linalg.norm(prepare.make_scaler("unit").fit(X).transform(X), axis=1)
     np.testing.assert_allclose(lengths, 1)
     standard = prepare.make_scaler("standard").fit(X).transform(X)
     np.testing.assert_allclose(standard.mean(axis=0), 0, atol=1e-12)
@@ -60,7 +61,7 @@ def test_sparse_and_dense_rows_scale_alike(name):
     np.testing.assert_allclose(result.toarray() if sparse.issparse(result) else result, dense, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["max_abs", "unit_norm", "none", "zero_one"])
+@pytest.mark.parametrize("name", ["max_abs", "unit", "none", "zero_one"])
 def test_rows_stay_sparse_when_zeros_stay_zeros(name):
     X = sparse.random(60, 8, density=0.4, random_state=1, format="csr")  # no value below 0
     scaled = prepare.make_scaler(name).fit(X).transform(X)
@@ -90,8 +91,8 @@ def test_labels_by_name_number_and_set():
     with pytest.raises(InputError, match="one class empty"):
         prepare.one_against_rest(numbers, ["1", "2", "7"])
     np.testing.assert_array_equal(prepare.rows_labelled(numbers, ["7", "1"]), [0, 2])
-    assert prepare.count_labels(numbers) == {"1": 1, "2": 2, "7": 1}
-    assert [prepare.label_key(label) for label in (1.0, "1", -1, 0.5, "yes.")] == [
+    assert count_labels(numbers) == {"1": 1, "2": 2, "7": 1}
+    assert [label_key(label) for label in (1.0, "1", -1, 0.5, "yes.")] == [
         "1",
         "1",
         "-1",

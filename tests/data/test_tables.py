@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svmreduce.data import tables
+from svmreduce.data import table_text
 from svmreduce.data.formats import load_dataset, read_table, read_tables
 from svmreduce.errors import InputError
 
@@ -115,14 +115,14 @@ def test_long_and_quoted_words(table):
 
 ERRORS = {
     "1,2,3\n4,x,6\n": "2:3: 'x' is not a number in column 1",
-    "1,2,3\n4,,6\n": "2:3: empty field in column 1",
-    "1,2,3\n4, nan ,6\n": "2:4: 'nan' is not finite in column 1",
+    "1,2,3\n4,,6\n": "2:3: missing value in column 1",
+    "1,2,3\n4, nan ,6\n": "2:4: missing value in column 1",
     "1,2,3\n4,1e999,6\n": "2:3: '1e999' is too large for a double",
     "1,2,3\n4,5\n": "2:4: only 2 fields in a table of 3 columns",
     "1 2 3\n4 5 6 7\n": "2:7: more than 3 fields in a table of 3 columns",
     "1,2,3\n4,5,y\n": "2:5: 'y' is not a number in column 2",
-    "?,2,a\n4,5,b\n6,5,b\n": "1:1: '?' is not a number in column 0",
-    "1,a,x\n2,,y\n": "2:3: empty field in column 1",
+    "?,2,a\n4,5,b\n6,5,b\n": "1:1: missing value in column 0",
+    "1,a,x\n2,,y\n": "2:3: missing value in column 1",
     "a,b\n1,2\n3,\x00\n": "3:3: NUL byte",
     "abc\ndef\n": "1:1: only one column",
     "": "1:1: no data rows",
@@ -161,12 +161,12 @@ def test_second_load_does_not_parse(tmp_path, monkeypatch):
     def no_parsing(*_):
         raise AssertionError("parsed again")
 
-    monkeypatch.setattr(tables, "_Table", no_parsing)
+    monkeypatch.setattr(table_text._TableText, "parsed", no_parsing)
     again = read_table(path)
     np.testing.assert_array_equal(again[0], X)
     np.testing.assert_array_equal(again[1], y)
     with pytest.raises(AssertionError):
-        read_table(path, categorical="codes")  # read otherwise, so parsed
+        read_table(path, header=True)  # read otherwise, so parsed
 
 
 REAL = {

@@ -30,6 +30,8 @@ def write(folder, file="try.yaml", /, **changes):
         ({"datasets": [{"rows": 5}]}, "datasets.0: give one of 'name', 'generator' and 'file', got none"),
         ({"datasets": [{"generator": "checkerboard"}]}, "datasets.0: a generator needs 'rows'"),
         ({"datasets": [{"name": "iris", "test": "x"}]}, "datasets.0: 'test' belongs to 'file'"),
+        ({"datasets": [{"name": "iris", "drop": "id"}]}, "datasets.0: 'drop' belongs to 'file'"),
+        ({"datasets": [{"file": "x", "scale": "standart"}]}, "datasets.0.scale: Input should be 'none', 'standard'"),
         ({"scales": {"smok": {}}}, "scales: unknown scale 'smok': did you mean 'smoke'?"),
         ({"scales": {"smoke": {"sed": 1}}}, "scales.smoke: unknown key 'sed': did you mean 'seeds'?"),
         ({"compare": {"accurasy": {"absolute": 1}}}, "unknown metric in compare 'accurasy': did you mean 'accuracy'?"),

@@ -1,0 +1,126 @@
+"""Labels: out of a table, one class against the rest, and those of a file next to those of a model."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from svmreduce.data.column_kinds import EMPTY, WORDS, kind_of, numbers_of
+from svmreduce.data.columns import Table
+from svmreduce.errors import DataNote, DataWarning, InputError
+from svmreduce.label_keys import label_key
+
+_MANY_CLASSES, _ROWS_PER_CLASS = 30, 10
+_SHOWN = 6
+
+
+def labels_of(table: Table, place: int, strip: str = "") -> np.ndarray:
+    """The labels of all rows, as numbers or as words; a row without one is an error."""
+    kind = kind_of(table, place, is_label=True)
+    if kind == WORDS:
+        codes, words = table.as_words(place)
+        gaps = np.flatnonzero(codes < 0)
+    else:
+        values, gaps = numbers_of(table, place)
+    if len(gaps):
+        raise InputError(
+            f"{table.place(int(gaps[0]), place)}: no label in column {table.title(place)}; "
+            f"rows without one: {len(gaps)}; leave them out"
+        )
+    if kind != WORDS:
+        return values.copy()
+    return np.array([word.rstrip(strip) if strip else word for word in words])[codes]
+
+
+def has_labels(table: Table, place: int) -> bool:
+    """False for a column that is there but empty."""
+    return kind_of(table, place, is_label=True) != EMPTY
+
+
+def task_of(y: np.ndarray) -> str:
+    """Numbers that are not whole are targets of a regression."""
+    return "classification" if y.dtype.kind != "f" or bool((y == np.trunc(y)).all()) else "regression"
+
+
+def check_classes(name: str, y: np.ndarray, advice: str = "") -> None:
+    """Refuse labels that are numbers to be estimated, or names of rows, rather than classes."""
+    classes = len(np.unique(y))
+    if classes > _MANY_CLASSES and len(y) < _ROWS_PER_CLASS * classes:
+        if y.dtype.kind in "fiu":
+            what, instead = "numbers, as of a regression", f"{advice}; if they are classes, write them as words"
+        else:
+            what, instead = "words, as names of rows", "; choose the label by --label"
+        raise InputError(f"{name}: {classes} different labels in {len(y)} rows are {what}, not classes{instead}")
+
+
+def one_class_first(y: np.ndarray, positive: str, name: str) -> tuple[np.ndarray, list[str]]:
+    """Two classes as they are; more classes as ``positive`` against ``not positive``, and which those others are."""
+    classes, inverse = np.unique(y, return_inverse=True)
+    keys = [label_key(label) for label in classes]
+    if positive not in keys:
+        raise InputError(f"{name}: no row has the label {positive!r} of --positive; labels are {_listed(keys)}")
+    if len(classes) <= 2:
+        return y, []
+    others = [key for key in keys if key != positive]
+    return np.array([positive if key == positive else f"not {positive}" for key in keys])[inverse], others
+
+
+def matched_labels(
+    y: np.ndarray, known: np.ndarray | None, name: str, renamed: dict[str, str] | None = None
+) -> np.ndarray:
+    """The labels of a file in the words of the model; a file without any label of the model is refused.
+
+    Parameters
+    ----------
+    y : array
+    known : array or None
+        The labels of the model; None for a regression.
+    name : str
+        What messages call the file.
+    renamed : dict, optional
+        Labels of the training file that became one, and its name; labels that training did not see become it, too.
+    """
+    if known is None:
+        if y.dtype.kind not in "fiu":
+            raise InputError(f"{name}: the labels are words, but the model predicts numbers; choose them by --label, "
+                             "or use --no-label")  # fmt: skip
+        return y
+    labels, inverse = np.unique(y, return_inverse=True)
+    keys = [label_key(label) for label in labels]
+    own = {label_key(label): label for label in known.tolist()}
+    keys = [(renamed or {}).get(key, key) for key in _zero_for_minus_one(keys, own, name)]
+    strange = [key for key in keys if key not in own]
+    if strange and len(strange) == len(keys):
+        raise InputError(
+            f"{name}: the labels are {_listed(keys)}, but the model knows {_listed(own)}; choose the label by --label, "
+            "write them in the same way, or use --no-label"
+        )
+    if strange:
+        rows = int(np.isin(inverse, [k for k, key in enumerate(keys) if key in strange]).sum())
+        rest = next(iter((renamed or {}).values()), None)
+        count = f"count as {rest!r}" if rest else "count as errors"
+        warnings.warn(
+            f"{name}: {rows} of {len(y)} rows have labels that the model does not know, and {count}: "
+            f"{_listed(strange)}",
+            DataWarning,
+            stacklevel=2,
+        )
+        keys = [rest if rest and key in strange else key for key in keys]
+    if known.dtype.kind == "U":
+        return np.array(keys)[inverse]
+    values = [own.get(key, label) for key, label in zip(keys, labels.tolist(), strict=True)]
+    return np.array(values)[inverse]
+
+
+def _zero_for_minus_one(keys: list[str], own: dict, name: str) -> list[str]:
+    for here, there in (("0", "-1"), ("-1", "0")):
+        if sorted(keys) == sorted((here, "1")) and own.keys() == {there, "1"}:
+            warnings.warn(f"{name}: label {here} is taken for the model's {there}", DataNote, stacklevel=3)
+            return [there if key == here else key for key in keys]
+    return keys
+
+
+def _listed(words) -> str:
+    words = list(words)
+    return ", ".join(words[:_SHOWN]) + (f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else "")

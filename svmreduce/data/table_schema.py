@@ -1,0 +1,215 @@
+"""What training learns about the columns of a table, and how any other table is brought into the same form.
+
+Columns are found by name, or by position where there is no header. Numbers stay numbers; each category becomes a
+column of 0 and 1, and a category that training did not see is 0 in all of them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+
+from svmreduce.data.column_kinds import numbers_of
+from svmreduce.data.columns import ColumnChoice, Table
+from svmreduce.errors import DataNote, DataWarning, InputError
+
+_ROWS_AT_ONCE = 2048
+_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class FeatureColumn:
+    """One column: its name and position in training, its categories (None for numbers), what fills a gap."""
+
+    name: str
+    position: int
+    categories: list[str] | None = None
+    fill: float | str | None = None
+    low: float = 0.0
+    high: float = 0.0
+
+    @property
+    def width(self) -> int:
+        return 1 if self.categories is None else len(self.categories)
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """The columns that a model was trained on.
+
+    Parameters
+    ----------
+    columns : list of FeatureColumn
+    n_columns : int
+        Of the training table, label and columns left out included.
+    label : int
+        Position of the label.
+    label_name : str or None
+        Its name; None for a table without a header.
+    left_out : list of str
+        Columns that training had and did not use.
+    codes : bool
+        Categories as one column of 0, 1, 2, … instead of one column each.
+    """
+
+    columns: list[FeatureColumn]
+    n_columns: int
+    label: int
+    label_name: str | None = None
+    left_out: list[str] = field(default_factory=list)
+    codes: bool = False
+
+    @property
+    def width(self) -> int:
+        return len(self.columns) if self.codes else sum(column.width for column in self.columns)
+
+    @property
+    def number_columns(self) -> np.ndarray:
+        """Which of the columns that ``encode`` makes hold numbers."""
+        return np.flatnonzero([column.categories is None for column in self.columns for _ in range(column.width)])
+
+    def to_json(self) -> dict:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, content: dict) -> TableSchema:
+        columns = [FeatureColumn(**column) for column in content["columns"]]
+        return cls(**{**content, "columns": columns})
+
+    def locate(self, table: Table, label: ColumnChoice | None = None) -> tuple[list[int], int | None]:
+        """Where this table has the columns of the schema, and its label (None if it has none)."""
+        if table.names and self.label_name is not None:
+            return self._by_name(table, label)
+        if bool(table.names) != (self.label_name is not None):
+            which = "has no header" if table.names is None else "has a header, the training table had none"
+            _note(f"{table.name}: {which}; its columns are taken by position")
+        wanted = [k for k in range(self.n_columns) if k != self.label]
+        place = None
+        if table.n_columns == self.n_columns:
+            place = self.label if label is None else table.position(label)
+        elif table.n_columns != len(wanted) or label is not None:
+            raise InputError(
+                f"{table.name}: {table.n_columns} columns, but the model was trained on {self.n_columns} with the "
+                "label; give the same columns in the same order, with the label or without it"
+            )
+        at = dict(zip(wanted, (k for k in range(table.n_columns) if k != place), strict=True))
+        return [at[column.position] for column in self.columns], place
+
+    def _by_name(self, table: Table, label: ColumnChoice | None) -> tuple[list[int], int | None]:
+        names, have = [column.name for column in self.columns], Counter(table.names)
+        missing = [name for name in names if name not in have]
+        if missing:
+            raise InputError(
+                f"{table.name}: {counted('column', missing)} missing that the model was trained on: "
+                f"{listed(missing)}; the header names {listed(table.names)}"
+            )
+        place = None
+        if label is not None or self.label_name in have:
+            place = table.position(self.label_name if label is None else label)
+        at = {name: k for k, name in enumerate(table.names) if have[name] == 1}
+        return [at[name] if name in at else table.position(name) for name in names], place
+
+    def extra(self, table: Table) -> list[str]:
+        """Columns of the table that the model does not use and training did not have."""
+        if not table.names or self.label_name is None:
+            return []
+        known = {column.name for column in self.columns} | {self.label_name, *self.left_out}
+        return [name for name in table.names if name not in known]
+
+    def encode(self, table: Table, positions: Sequence[int]) -> np.ndarray:
+        """The rows as numbers."""
+        X = np.zeros((table.n_rows, self.width))
+        start, unknown = 0, {}
+        for column, position in zip(self.columns, positions, strict=True):
+            if column.categories is None:
+                start += 1
+                continue
+            codes, count = self._category_codes(table, position, column)
+            unknown |= {column.name: count} if count else {}
+            if self.codes:
+                X[:, start] = codes
+                start += 1
+            else:
+                known = np.flatnonzero(codes >= 0)
+                X[known, start + codes[known]] = 1.0
+                start += column.width
+        self._fill_numbers(table, positions, X)
+        if unknown:
+            counts = listed([f"{name} ({count})" for name, count in unknown.items()])
+            warnings.warn(
+                f"{table.name}: categories that training did not see are encoded as zeros; rows by column: "
+                f"{counts} of {table.n_rows}",
+                DataWarning,
+                stacklevel=2,
+            )
+        return X
+
+    def _category_codes(self, table: Table, position: int, column: FeatureColumn) -> tuple[np.ndarray, int]:
+        """Codes by the categories of the schema, -1 for others, and how many rows have others."""
+        codes, words = table.as_words(position)
+        code_of = {word: code for code, word in enumerate(column.categories)}
+        gaps = np.flatnonzero(codes < 0)
+        if len(gaps) and column.fill is None:
+            raise missing_values(table, {position: gaps}, "train with --impute, or fill them in")
+        translated = np.array([*(code_of.get(word, -1) for word in words), code_of.get(column.fill, -1)])
+        return translated[codes], int((translated[codes] < 0).sum())
+
+    def _fill_numbers(self, table: Table, positions: Sequence[int], X: np.ndarray) -> None:
+        ends = np.cumsum([1 if self.codes else column.width for column in self.columns])
+        everything = zip((ends - 1).tolist(), positions, self.columns, strict=True)
+        places = [(k, position, column) for k, position, column in everything if column.categories is None]
+        plain = [(k, position) for k, position, _ in places if position not in table.words]
+        to, source = [k for k, _ in plain], [position for _, position in plain]
+        for row in range(0, len(X), _ROWS_AT_ONCE):  # few enough to stay in the processor's cache
+            rows = slice(row, row + _ROWS_AT_ONCE)
+            X[rows, to] = table.values[rows, source]
+        far = []
+        for k, position, column in places:
+            values, gaps = numbers_of(table, position)
+            if position in table.words:
+                X[:, k] = values
+            if len(gaps):
+                if column.fill is None:
+                    raise missing_values(table, {position: gaps}, "train with --impute, or fill them in")
+                X[gaps, k] = column.fill
+            if not self.codes and _is_far(X[:, k], column):
+                far.append(f"{column.name} ({column.low:g} to {column.high:g} in training)")
+        if far:
+            warnings.warn(
+                f"{table.name}: most values are far outside what training saw, as with swapped columns or other units: "
+                f"{listed(far)}",
+                DataWarning,
+                stacklevel=2,
+            )
+
+
+def _is_far(values: np.ndarray, column: FeatureColumn) -> bool:
+    """Whether most values are further outside the range of training than that range is wide."""
+    room = (column.high - column.low) or abs(column.high) or 1.0
+    return bool(len(values)) and np.mean((values < column.low - room) | (values > column.high + room)) > 0.5
+
+
+def missing_values(table: Table, gaps: dict[int, np.ndarray], remedy: str) -> InputError:
+    column, rows = min(gaps.items(), key=lambda item: (item[1][0], item[0]))
+    counts = listed([f"{table.title(k)} ({len(found)})" for k, found in gaps.items()])
+    place = table.place(int(rows[0]), column)
+    return InputError(
+        f"{place}: missing value in column {table.title(column)}; missing values by column: {counts}; {remedy}"
+    )
+
+
+def counted(word: str, entries: Sequence) -> str:
+    return f"1 {word} is" if len(entries) == 1 else f"{len(entries)} {word}s are"
+
+
+def listed(words: Sequence[str]) -> str:
+    more = f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else ""
+    return ", ".join(map(str, words[:_SHOWN])) + more
+
+
+def _note(text: str) -> None:
+    warnings.warn(text, DataNote, stacklevel=3)

@@ -1,0 +1,199 @@
+"""Text tables: comma, semicolon, tab, bar or blank separated, with a header or without.
+
+The compiled loop of :mod:`svmreduce.core.parse` reads every number and marks every other cell by its place, so a
+message can name line and column. Nothing is decided here about what a column means.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from svmreduce.core import parse
+from svmreduce.data import cache as parsed_files
+from svmreduce.data.chunks import Text, close_gaps, shown
+from svmreduce.data.columns import Table, WordCells
+from svmreduce.data.encodings import as_utf8, without_quoted_line_ends
+from svmreduce.data.files import Source
+from svmreduce.data.table_fields import (
+    as_word,
+    cleaned,
+    field_pattern,
+    fields_of,
+    guess_header,
+    header_names,
+    is_number,
+    likely_separator,
+)
+from svmreduce.errors import InputError
+
+SEPARATORS = (",", ";", "\t", " ", "|", ":")
+_LINES = 200  # looked at to find the separator and the header
+
+
+@dataclass(frozen=True)
+class TextFormat:
+    """How the text of a table is cut.
+
+    Parameters
+    ----------
+    separator : str, optional
+        One character, or ``" "`` for any run of blanks. Found out from the first lines if not given.
+    header : bool, optional
+        Whether the first line names the columns. Found out from the first lines if not given.
+    """
+
+    separator: str | None = None
+    header: bool | None = None
+
+    def __post_init__(self):
+        if self.separator is not None and self.separator not in SEPARATORS:
+            raise InputError(f"separator={self.separator!r} is unknown; use one of , ; | : tab or blank")
+
+
+def read_text_table(source: Source, form: TextFormat) -> Table:
+    """The table of a file, from the parsed copy on disk if there is one."""
+    key = parsed_files.key_of(f"cells {form}", [source.sha256]) if source.remember else ""
+    arrays = parsed_files.load(key, _is_whole) if source.remember else None
+    text = _TableText(source, form)
+    if arrays is None:
+        arrays = text.parsed()
+        if source.remember and len(source.data) >= parsed_files.WORTH_KEEPING:
+            parsed_files.store(key, arrays)
+    values, names = arrays["values"], arrays["names"].tolist()
+    words = {
+        k: WordCells(arrays[f"rows{k}"], arrays[f"codes{k}"], arrays[f"words{k}"].tolist())
+        for k in range(values.shape[1])
+        if f"rows{k}" in arrays
+    }
+
+    def place(row: int, column: int) -> str:
+        mark = values.view(np.int64)[row, column : column + 1]
+        return text.text.place(int(parse.offset_in(mark)[0]))
+
+    return Table(str(source.path), names or None, values, words, place, tuple(arrays["notes"].tolist()))
+
+
+def _is_whole(arrays: dict[str, np.ndarray]) -> bool:
+    return arrays["values"].ndim == 2 and len(arrays["names"]) in (0, arrays["values"].shape[1])
+
+
+class _TableText:
+    """The text of one table, cut into cells when it is asked to."""
+
+    def __init__(self, source: Source, form: TextFormat):
+        self.source, self.form = source, form
+
+    @cached_property
+    def _utf8(self) -> tuple[bytes, str]:
+        return as_utf8(self.source.data)
+
+    @cached_property
+    def lines(self) -> list[bytes]:
+        """The first lines that count."""
+        start = self._utf8[0][: 1 << 20].replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+        return [line for line in start if line.strip() and not line.lstrip().startswith(b"#")][:_LINES]
+
+    @cached_property
+    def separator(self) -> str:
+        return self.form.separator or likely_separator(self.lines)
+
+    @cached_property
+    def text(self) -> Text:
+        data = self._utf8[0]
+        if b"\r" in data and b"\n" not in data:  # line ends of old Macs
+            data = data.replace(b"\r", b"\n")
+        return Text(without_quoted_line_ends(data, self.separator), str(self.source.path), as_given=data)
+
+    def parsed(self) -> dict[str, np.ndarray]:
+        """Everything that a Table is made of, as arrays."""
+        text, notes = self.text, []
+        first = _first_lines(text)
+        self.field = field_pattern(self.separator)
+        cut = [fields_of(line.group(), self.separator, self.field) for line in first]
+        has_header = self.form.header
+        if has_header is None:
+            has_header, why = guess_header(cut[0], cut[-1], self._first_rows())
+            notes += [f"line 1 is taken for a header: {why}"] if why else []
+        if has_header and len(first) == 1:
+            text.fail(first[0].end() - 1, "no data rows after the header", "give a table with rows")
+        text.start_at(first[0].end() if has_header else 0)
+        values = self._cells(len(cut[0]), has_header)
+        names = header_names(cut[0]) if has_header else []
+        words = {k: self._words(values, k) for k in range(values.shape[1]) if np.isnan(values[:, k]).any()}
+        last = values.shape[1] - 1
+        if last and _is_blank(words.get(last), len(values)) and not (names and cut[0][last]):
+            notes.append("every line ends with a separator; the empty last column is left out")
+            values, names = np.ascontiguousarray(values[:, :last]), names[:last]
+            del words[last]
+        if self._utf8[1] != "utf-8":
+            notes.append(f"read as {self._utf8[1].upper()}")
+        arrays = {"values": values, "names": np.array(names, str), "notes": np.array(notes, str)}
+        for k, (rows, codes, found) in words.items():
+            if len(rows):
+                arrays |= {f"rows{k}": rows, f"codes{k}": codes, f"words{k}": np.array(found, str)}
+        return arrays
+
+    def _first_rows(self) -> list[list[bytes]]:
+        return [fields_of(line, self.separator, self.field) for line in self.lines]
+
+    def _cells(self, n_columns: int, has_header: bool) -> np.ndarray:
+        text = self.text
+        _, rows = text.count(b"\n")
+        values = np.empty((rows[-1], n_columns))
+        bits = values.view(np.int64)
+        separator = 0 if self.separator == " " else ord(self.separator)
+        answers = text.in_chunks(
+            lambda k, start, stop: parse.fill_table(
+                text.bytes, start, stop, rows[k], separator, values, bits
+            )
+        )  # fmt: skip
+        for _, outcome, offset, seen in answers:
+            if outcome != parse.FINE:
+                found = f"only {seen}" if outcome == parse.TOO_FEW else f"more than {seen}"
+                of = "under a header of" if has_header else "in a table of"
+                text.fail(offset, f"{found} fields {of} {n_columns} columns", "give every line the same number")
+        return close_gaps([values], rows, [answer[0] for answer in answers])[0]
+
+    def _words(self, values: np.ndarray, column: int) -> tuple[np.ndarray, np.ndarray, list[str]]:
+        """The marked cells of a column; numbers that the compiled loop left over are put into ``values``."""
+        rows = np.flatnonzero(np.isnan(values[:, column]))
+        marks = values.view(np.int64)[rows, column]
+        offsets, lengths, data = parse.offset_in(marks), parse.length_in(marks), self.text.data
+        for k in np.flatnonzero(lengths == parse.LONG_FIELD):
+            lengths[k] = len(self.field.match(data, offsets[k]).group())
+        spans = zip(offsets.tolist(), (offsets + lengths).tolist(), strict=True)
+        raw = [data[start:stop] for start, stop in spans]
+        clean = {field: cleaned(field) for field in set(raw)}
+        code_of = {word: code for code, word in enumerate(dict.fromkeys(clean[field] for field in raw))}
+        codes = np.fromiter((code_of[clean[field]] for field in raw), np.int64, len(raw))
+        words = list(code_of)
+        for code, word in enumerate(words):
+            if not is_number(word):
+                continue
+            if np.isinf(float(word)):
+                where = int(offsets[np.argmax(codes == code)])
+                self.text.fail(where, f"{shown(word)} is too large for a double", "rescale the data")
+            values[rows[codes == code], column] = float(word)
+        left = np.isnan(values[rows, column])
+        return rows[left], codes[left], [as_word(word) for word in words]
+
+
+def _is_blank(words: tuple | None, n_rows: int) -> bool:
+    return words is not None and len(words[0]) == n_rows and words[2] == [""]
+
+
+def _first_lines(text: Text) -> list[re.Match]:
+    """The first two lines that count, line end included."""
+    lines: list[re.Match] = []
+    for line in re.finditer(rb"[^\n]*\n", text.data):
+        if line.group().strip() and not line.group().lstrip().startswith(b"#"):
+            lines.append(line)
+        if len(lines) == 2:
+            break
+    if not lines:
+        raise InputError(f"{text.name}:1:1: no data rows; give a table with a label column")
+    return lines
