@@ -7,13 +7,16 @@ __version__ = "0.1.0"
 
 _EXPORTS = {
     "BaseReducer": "svmreduce.reducers.base",
+    "Choices": "svmreduce.data.preparation",
     "KernelModel": "svmreduce.model",
+    "PreparedModel": "svmreduce.model",
     "ReducedSolver": "svmreduce.pipeline",
     "Reduction": "svmreduce.types",
     "SVMClassifier": "svmreduce.solvers.base",
     "SVMRegressor": "svmreduce.solvers.base",
     "load_dataset": "svmreduce.data.formats",
     "load_model": "svmreduce.model",
+    "load_training": "svmreduce.data.formats",
 }
 for _kind in ("solvers", "reducers"):  # every built-in method by the name of its class; the tables import nothing
     _table = getattr(importlib.import_module(f"svmreduce.{_kind}"), _kind.upper()).where

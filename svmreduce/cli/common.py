@@ -22,11 +22,6 @@ quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print nothing b
 threads_option = click.option(
     "--threads", type=click.IntRange(min=1), help="Threads to use; all allowed cores if not given."
 )
-label_option = click.option(
-    "--label",
-    metavar="NAME|POSITION",
-    help="Label column of a table: its name, or its position from 0; the last column if not given.",
-)
 
 
 NUMBERED_KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")  # LIBSVM's -t
@@ -75,12 +70,6 @@ method_options = together(
     click.option("--seed", "random_state", type=click.IntRange(min=0), help="Seed for everything random."),
     click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Any parameter of the method."),
 )
-rows_options = together(
-    click.option(
-        "--n-features", type=click.IntRange(min=1), help="Number of columns, if the file does not show them all."
-    ),
-    label_option,
-)
 
 
 def look_here_for_methods(*names: str | None) -> None:
@@ -108,28 +97,30 @@ def _say_compiling() -> None:
     click.echo("compiling (up to half a minute, the first time only) …", err=True)
 
 
-def timed_rows(source: str, split: str, n_features: int | None, label: str | None, quiet: bool):
-    """The rows, and the seconds it took to load them, without the compilation of the parser."""
+def timed_rows(source: str, split: str, n_features: int | None, choices, quiet: bool):
+    """The training rows, what was learned about them, and the seconds it took, without compilation."""
+    from svmreduce.data.formats import check_width
     from svmreduce.data.libsvm_text import warm_up
+    from svmreduce.data.preparation import Preparation
 
-    read = reader_of(source, split, n_features, label)
+    read = reader_of(source, split, choices, n_features)
     compile_off_the_clock(warm_up, quiet=quiet)
     start = perf_counter()
-    data = read()
-    return data, perf_counter() - start
+    data, preparation = Preparation.learn(read(), choices)
+    if data.is_table:
+        check_width(source, data.n_features, n_features)
+    return data, preparation, perf_counter() - start
 
 
-def reader_of(source: str, split: str, n_features: int | None = None, label: str | None = None):
-    """A function that reads a Dataset from a file, or from the catalogue by ``NAME[:VARIANT][:SPLIT]``.
+def reader_of(source: str, split: str, choices, n_features: int | None = None):
+    """A function that reads the rows of a file, or of the catalogue by ``NAME[:VARIANT][:SPLIT]``.
 
     A wrong name is an error at once. The default split is that of the command (``train`` or ``test``), or the only one.
     """
     if Path(source).exists():
-        from svmreduce.data.formats import load_dataset
+        from svmreduce.data.formats import read_rows
 
-        column = label if label is None else parse_value(label)
-        label = column if type(column) is int else label
-        return lambda: load_dataset(source, n_features=n_features, label=label)
+        return lambda: read_rows(source, n_features=n_features, header=choices.header)
     from svmreduce.data import catalog
 
     if "/" in source or "." in source:
@@ -138,19 +129,22 @@ def reader_of(source: str, split: str, n_features: int | None = None, label: str
         name, given = catalog.parse_name(source)
     except InputError as error:
         raise InputError(f"no file {source!r} here, and {error}") from None
-    if label is not None:
-        raise InputError(f"{source}: --label is for files; the catalogue knows the labels of its data")
+    choices.check_numbered(source)
     part = given or (split if split in catalog.load_card(name).splits else None)
     return lambda: catalog.load(name, part)
 
 
 def check_task(source: str, data, name: str, method: type, instead: str = "") -> None:
     """Numbers as labels are for methods that can do regression."""
+    from svmreduce.data.labels import check_classes
+
     if data.task == "regression" and "regression" not in method.tasks:
         other = "; if the labels are in another column, name it with --label" if data.is_table else ""
         raise InputError(
             f"{source}: the labels are real numbers, not classes, and {name} only classifies{instead}{other}"
         )
+    if "classification" in method.tasks:
+        check_classes(source, data.y, instead)
 
 
 def parse_settings(pairs) -> dict:

@@ -5,13 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from time import perf_counter
 
+from svmreduce.errors import InputError
 
-def timed_table(path: str):
-    """Kernel values among training rows as a Dataset, and the seconds it took to load them."""
+
+def timed_table(path: str, choices):
+    """Kernel values among training rows as a Dataset, their empty preparation, and the seconds to load them."""
     from svmreduce.data.kernel_tables import read_kernel_table, square_table
+    from svmreduce.data.preparation import Choices, Preparation
 
+    if choices != Choices():
+        raise InputError(f"{path}: kernel values (-t 4) have no columns to choose or to scale; leave such options out")
     start = perf_counter()
-    return square_table(*read_kernel_table(path), path), perf_counter() - start
+    data = square_table(*read_kernel_table(path), path)
+    return data, Preparation(data.n_features), perf_counter() - start
 
 
 def with_numbers(model, path: str):

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from time import perf_counter
 
 import click
 
-from svmreduce.cli.common import (
-    check_writable,
-    json_option,
-    label_option,
-    print_json,
-    quiet_option,
-    reader_of,
-    threads_option,
-)
+from svmreduce.cli.common import check_writable, json_option, print_json, quiet_option, reader_of, threads_option
 from svmreduce.cli.deferred import import_scikit_learn
 from svmreduce.cli.kernel_table import table_to_predict
 from svmreduce.cli.libsvm_options import LibsvmCommand, probability_option
+from svmreduce.cli.table_options import data_warnings, prediction_options
 from svmreduce.errors import InputError
 
 _EPILOG = """\b
 Examples:
   svmreduce predict test.txt model.txt
-  svmreduce predict test.txt model.txt labels.txt --decision-values
+  svmreduce predict test.csv model.txt labels.txt --decision-values
+  svmreduce predict --no-label new.csv model.txt labels.txt
   svmreduce predict -b 1 test.txt model.txt probabilities.txt
   svmreduce predict --json ijcnn1:test model.txt
 """
+_LARGEST_PICTURE = 12  # classes
 
 
 @click.command(cls=LibsvmCommand, epilog=_EPILOG)
@@ -36,13 +32,15 @@ Examples:
 @click.option("--decision-values", is_flag=True, help="Add the decision values to every line of OUT.")
 @probability_option
 @threads_option
-@label_option
+@prediction_options
 @json_option
 @quiet_option
-def predict(test, model, out, decision_values, probability, threads, label, as_json, quiet):
+def predict(test, model, out, decision_values, probability, threads, label, no_label, header, as_json, quiet):
     """Predict TEST (a file, or NAME[:SPLIT] of the catalogue) with MODEL, of LIBSVM, LIBLINEAR or svmreduce train.
 
-    OUT gets one label per line, as svm-predict writes it, with -b 1 after a first line that names the classes.
+    A model of svmreduce train remembers columns, categories and scaling: TEST may have its columns in any order, with
+    labels or without. OUT gets one label per line, as svm-predict writes it, with -b 1 after a first line that names
+    the classes.
     """
     import_scikit_learn()
     from svmreduce.model import load_model
@@ -56,48 +54,87 @@ def predict(test, model, out, decision_values, probability, threads, label, as_j
     loaded = load_model(model)
     for note in loaded.notes:
         click.echo(f"Note: {model}: {note}", err=True)
-    is_table = getattr(getattr(loaded, "kernel", None), "name", "") == "precomputed"
-    data = table_to_predict(test) if is_table else reader_of(test, "test", label=label)()
-    if data.is_table and data.n_features != loaded.n_features:
-        raise InputError(
-            f"{test}: {data.n_features} columns (words count one per category), but {model} was trained on "
-            f"{loaded.n_features}; give a table with the same columns and categories, and the same --label"
-        )
-    if loaded.labels is not None and (loaded.labels.dtype.kind == "U") != (data.y.dtype.kind in "UO"):
-        raise InputError(f"{test} and {model} do not match: the labels of one are words, those of the other numbers")
-    start = perf_counter()
-    if probability and getattr(loaded, "sigmoids", None) is None:
+    plain = getattr(loaded, "model", loaded)  # for rows that are prepared already
+    if probability and getattr(plain, "sigmoids", None) is None:
         raise InputError(f"{model}: has no class probabilities; train it with -b 1 (solvers such as smo and libsvm)")
-    if decision_values or probability:
-        decisions = loaded.decision_function(data.X, threads=threads)
-        predicted = loaded.decide(decisions)
-        values = loaded.probabilities(decisions) if probability else decisions
+    with data_warnings(quiet) as warned:
+        data, positive = _rows(test, loaded, header, label, no_label)
+    start = perf_counter()
+    is_binary = plain.labels is not None and len(plain.labels) == 2
+    decisions = None
+    if decision_values or probability or (is_binary and data.y is not None):
+        decisions = plain.decision_function(data.X, threads=threads)
+        predicted = plain.decide(decisions)
     else:
-        values, predicted = None, loaded.predict(data.X, threads=threads)
-    record = {
-        "rows": data.n_rows,
-        **_scores(loaded.task, data.y, predicted),
-        "seconds": perf_counter() - start,
-    }
+        predicted = plain.predict(data.X, threads=threads)
+    seconds = perf_counter() - start
+    scores = _scores(plain, data.y, predicted, decisions if is_binary else None, positive)
     if out:
-        _write(out, predicted, values, loaded.labels if probability else None)
+        values = plain.probabilities(decisions) if probability else decisions if decision_values else None
+        _write(out, predicted, values, plain.labels if probability else None)
     if as_json:
-        print_json(record)
-    elif not quiet and loaded.task == "regression":
-        click.echo(f"MSE = {record['mse']:.6g}, R² = {record['r2']:.6g} ({data.n_rows} rows)")
+        warned = {"warnings": warned} if warned else {}
+        print_json({"rows": data.n_rows, **scores, "seconds": seconds, **warned})
     elif not quiet:
-        hits = round(record["accuracy"] * data.n_rows)
-        click.echo(f"Accuracy = {100 * record['accuracy']:.6g}% ({hits}/{data.n_rows})")
+        _report(scores, data.n_rows, bool(out))
 
 
-def _scores(task, y, predicted) -> dict:
-    import numpy as np
+def _rows(test, loaded, header, label, no_label):
+    """The prepared rows, and the class of interest."""
+    from svmreduce.data.labels import matched_labels
+    from svmreduce.data.preparation import Choices, numbered_preparation
 
-    if task == "classification":
-        return {"accuracy": float(np.mean(y == predicted))}
-    errors, spread = np.square(y - predicted), np.square(y - np.mean(y))
-    r2 = 1 - errors.sum() / spread.sum() if spread.sum() > 0 else float("nan")
-    return {"mse": float(errors.mean()), "r2": float(r2)}
+    if getattr(getattr(loaded, "kernel", None), "name", "") == "precomputed":
+        data = table_to_predict(test)
+        return replace(data, y=None if no_label else matched_labels(data.y, loaded.labels, test)), None
+    raw = reader_of(test, "test", Choices(label=label, header=header))()
+    preparation = getattr(loaded, "preparation", None) or numbered_preparation(raw, loaded.n_features)
+    return preparation.new(raw, loaded.labels, label=label, no_label=no_label), preparation.positive
+
+
+def _scores(model, y, predicted, decisions, positive) -> dict:
+    from svmreduce.label_keys import count_labels
+    from svmreduce.scores import classification_scores, regression_scores
+
+    if y is None:
+        return {"predicted": count_labels(predicted)} if model.task == "classification" else {}
+    if model.task == "regression":
+        return regression_scores(y, predicted)
+    classes = predicted[:0] if model.labels is None else model.labels
+    return classification_scores(y, predicted, classes=classes, decisions=decisions, positive=positive)
+
+
+def _report(scores: dict, rows: int, is_written: bool) -> None:
+    """The figures as text, the usual line of svm-predict first."""
+    if "mse" in scores:
+        click.echo(f"MSE = {scores['mse']:.6g}, MAE = {scores['mae']:.6g}, R² = {scores['r2']:.6g} ({rows} rows)")
+    elif "accuracy" in scores:
+        hits = round(scores["accuracy"] * rows)
+        click.echo(f"Accuracy = {100 * scores['accuracy']:.6g}% ({hits}/{rows})")
+        of = "mean over classes" if scores["positive"] is None else f"of {scores['positive']}"
+        auc = "" if scores["auc"] is None else f", AUC = {scores['auc']:.4f}"
+        balanced = f"{100 * scores['balanced_accuracy']:.4g}%"
+        click.echo(f"Balanced accuracy = {balanced}, F1 = {scores['f1']:.4f} ({of}){auc}")
+        _picture(scores["labels"], scores["confusion"])
+    else:
+        counts = "".join(f", {count} × {label}" for label, count in scores.get("predicted", {}).items())
+        hint = "" if is_written else "; name a file OUT to keep the labels"
+        click.echo(f"Predicted {rows} rows without labels{counts}{hint}")
+
+
+def _picture(labels: list[str], confusion: list[list[int]]) -> None:
+    """True labels down, predicted ones across; of many classes only the largest confusions."""
+    if len(labels) <= _LARGEST_PICTURE:
+        from tabulate import tabulate
+
+        names = [label if len(label) <= 14 else f"{label[:13]}…" for label in labels]
+        rows = [[name, *counts] for name, counts in zip(names, confusion, strict=True)]
+        click.echo(tabulate(rows, ["true \\ predicted", *names], "plain", disable_numparse=True, stralign="right"))
+        return
+    cells = [(count, labels[i], labels[j]) for i, row in enumerate(confusion) for j, count in enumerate(row)]
+    wrong = sorted((cell for cell in cells if cell[0] and cell[1] != cell[2]), reverse=True)
+    for count, true, guess in wrong[:5]:
+        click.echo(f"  {true} taken for {guess}: {count}")
 
 
 def _write(out, predicted, values, columns) -> None:

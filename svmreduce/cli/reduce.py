@@ -21,9 +21,9 @@ from svmreduce.cli.common import (
     print_json,
     print_pairs,
     quiet_option,
-    rows_options,
     timed_rows,
 )
+from svmreduce.cli.table_options import data_warnings, reduction_options, take_choices
 from svmreduce.errors import InputError
 from svmreduce.registry import build_method, parameters_of
 
@@ -52,10 +52,10 @@ Examples:
     help="Size of a bootstrap sample as a part of all rows, or auto for the gelling point (bootstrap).",
 )
 @method_options
-@rows_options
+@reduction_options
 @json_option
 @quiet_option
-def reduce(source, out, method, settings, n_features, label, as_json, quiet, **options):
+def reduce(source, out, method, settings, n_features, as_json, quiet, **options):
     """Reduce IN (a file, or NAME[:SPLIT] of the catalogue); write OUT and OUT.weights.
 
     OUT is a LIBSVM file of the kept rows. OUT.weights has one number per line: how many rows that row
@@ -71,7 +71,7 @@ def reduce(source, out, method, settings, n_features, label, as_json, quiet, **o
     for path in (out, f"{out}.weights"):
         check_writable(path, source)
     look_here_for_methods(method)
-    reducer_class = REDUCERS.get(method)
+    choices, reducer_class = take_choices(options), REDUCERS.get(method)
     if options["random_state"] is not None and "random_state" not in parameters_of(reducer_class):
         raise InputError(f"--seed: {method} uses no random numbers; leave it out")
     settings = parse_settings(settings)
@@ -79,13 +79,17 @@ def reduce(source, out, method, settings, n_features, label, as_json, quiet, **o
     if hasattr(reducer, "verbose"):
         reducer.verbose = not quiet and sys.stderr.isatty()
 
-    data, load = timed_rows(source, "train", n_features, label, quiet)
-    check_task(source, data, method, reducer_class)
+    with data_warnings(quiet):
+        data, _, load = timed_rows(source, "train", n_features, choices, quiet)
+        check_task(source, data, method, reducer_class)
     check_labels(source, data.y)
     compile_off_the_clock(reducer_class.warm_up, quiet=quiet)
     reduction = reducer.fit_reduce(data.X, data.y)
     start = perf_counter()
     write_libsvm(out, reduction.X, reduction.y)
+    if data.is_table and not quiet:
+        note = f"{out} has numbered columns; a model of it cannot predict tables such as {source} (train --reducer can)"
+        click.echo(f"Note: {note}", err=True)
     with write_whole(f"{out}.weights") as file:
         file.write("".join(f"{weight!r}\n" for weight in reduction.sample_weight.tolist()).encode())
 

@@ -22,7 +22,6 @@ from svmreduce.cli.common import (
     print_json,
     print_pairs,
     quiet_option,
-    rows_options,
     timed_rows,
 )
 from svmreduce.cli.deferred import import_scikit_learn
@@ -37,6 +36,7 @@ from svmreduce.cli.libsvm_options import (
     solver_by_number,
 )
 from svmreduce.cli.patience import patiently
+from svmreduce.cli.table_options import data_warnings, take_choices, training_options, warn
 from svmreduce.errors import InputError
 from svmreduce.registry import build_method, nearest_name_error, parameters_of
 
@@ -50,6 +50,7 @@ Examples:
   svmreduce train -s 0 -t 2 -c 10 -g auto -b 1 -w1 5 train.txt model.txt
   svmreduce train -v 5 -c 10 -g 0.5 train.txt
   svmreduce train --class-weight balanced --max-seconds 60 train.txt model.txt
+  svmreduce train --scale standard --label class --drop id,3-5 --impute median train.csv model.txt
 """
 
 
@@ -74,20 +75,20 @@ Examples:
 @click.option("--weights", metavar="FILE", help="One weight per line: how many rows a row stands for.")
 @click.option("--reducer", help="Train on the rows that this reducer keeps or makes.")
 @method_options
-@rows_options
+@training_options
 @json_option
 @quiet_option
 @click.option("-v", "--verbose", is_flag=True, help="Report every round of a solver that works in rounds.")
-def train(
-    train, model, solver, tune, weights, reducer, settings, n_features, label, as_json, quiet, verbose, **options
-):
+def train(train, model, solver, tune, weights, reducer, settings, n_features, as_json, quiet, verbose, **options):
     """Train on TRAIN (a file, or NAME[:SPLIT] of the catalogue) and write MODEL, TRAIN.model here if not given.
 
     MODEL is a LIBSVM or LIBLINEAR model file; only random features (rfeatsvm1, rfeatsvm2) have a text format
     of their own, which svmreduce predict reads.
     """
     import_scikit_learn()
+    from svmreduce.model import PreparedModel
     from svmreduce.reducers import REDUCERS
+    from svmreduce.sanity import blind_kernel, unequal_columns
     from svmreduce.solvers import SOLVERS
 
     given = {name: options.pop(name) for name in LIBSVM_OPTIONS}
@@ -95,6 +96,7 @@ def train(
     if not given["folds"]:
         check_writable(model, train, weights)
     look_here_for_methods(solver, reducer)
+    choices = take_choices(options)
     solver_class = SOLVERS.get(solver)
     if not solver_class.kernels:
         raise InputError(f"{solver} has no model file: use it in experiments (svmreduce run) or in Python")
@@ -109,9 +111,13 @@ def train(
     set_libsvm_options(method, solver, solver_class, reducer, given)
 
     is_table = options["kernel"] == "precomputed"
-    read = partial(timed_table, train) if is_table else partial(timed_rows, train, "train", n_features, label, quiet)
-    (data, load), _ = patiently(read, "reading", quiet=quiet)
-    check_task(train, data, solver, solver_class, "; try --solver libsvm_svr")
+    read = partial(timed_rows, train, "train", n_features, choices, quiet)
+    if is_table:
+        read = partial(timed_table, train, choices)
+    with data_warnings(quiet) as warned:
+        (data, preparation, load), _ = patiently(read, "reading", quiet=quiet)
+        check_task(train, data, solver, solver_class, "; try --solver libsvm_svr")
+    warn(None if choices.scale or is_table else unequal_columns(data.X, preparation.titles), warned)
     if reducer:
         check_task(train, data, reducer, reducer_class)
     sample_weight = _read_weights(weights, data.n_rows) if weights else None
@@ -128,10 +134,11 @@ def train(
     record, out_of_time = patiently(lambda: _fit(method, data, sample_weight), "training", **limits)
     if out_of_time:
         record["stopped_by"] = "max_seconds"
-    (with_numbers(method.model_, train) if is_table else method.model_).save(model)
+    warn(blind_kernel(getattr(method.model_, "kernel", None), data.X, record["support_vectors"]), warned)
+    fitted = with_numbers(method.model_, train) if is_table else method.model_
+    (fitted if preparation.is_trivial else PreparedModel(fitted, preparation)).save(model)
     record = {"solver": solver, **record, **tuned, "seconds": {"load": load, **tuning, **record["seconds"]}}
-    if reducer:
-        record["reducer"] = reducer
+    record |= ({"reducer": reducer} if reducer else {}) | ({"warnings": warned} if warned else {})
     _report(record, f"{model} ({method.model_.file_format})", as_json, quiet)
 
 

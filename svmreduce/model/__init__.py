@@ -10,12 +10,17 @@ from svmreduce.errors import InputError
 from svmreduce.model.fourier_model import FourierMap, FourierModel
 from svmreduce.model.kernel_model import KernelModel, votes
 from svmreduce.model.linear_model import LinearModel
+from svmreduce.model.prepared_model import PreparedModel, with_preparation
 
-__all__ = ["FourierMap", "FourierModel", "KernelModel", "LinearModel", "load_model", "votes"]
+__all__ = ["FourierMap", "FourierModel", "KernelModel", "LinearModel", "PreparedModel", "load_model", "votes"]
 
 
-def load_model(path: str | os.PathLike) -> KernelModel | LinearModel | FourierModel:
-    """A model from a file of LIBSVM, of LIBLINEAR or of random features; the first word decides which."""
+def load_model(path: str | os.PathLike) -> KernelModel | LinearModel | FourierModel | PreparedModel:
+    """A model from a file of LIBSVM, of LIBLINEAR or of random features; the first word decides which.
+
+    A model of ``svmreduce train`` that remembers its columns or a scaling takes rows as files have them, also as a
+    DataFrame.
+    """
     path = Path(path)
     if path.is_dir():
         raise InputError(f"{path}: is a folder; name the model file in it")
@@ -29,4 +34,5 @@ def load_model(path: str | os.PathLike) -> KernelModel | LinearModel | FourierMo
             f"{path}:1: not a model file: it must begin with svm_type (LIBSVM), solver_type (LIBLINEAR) "
             "or feature_type (random features)"
         )
-    return kinds[words[0]].load(path)
+    text = kinds[words[0]].text_of(path)
+    return with_preparation(kinds[words[0]].from_text(text), text)

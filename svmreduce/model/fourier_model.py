@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from svmreduce.core.cosines import cosines
 from svmreduce.core.jit import in_threads, resolve_threads
 from svmreduce.core.kernel_values import single_threaded_blas
 from svmreduce.model.kernel_model import votes
-from svmreduce.model.text import check_finite, header_labels, read_model_text, write_text
+from svmreduce.model.text import ModelText, check_finite, header_labels, read_model_text, write_text
 
 _HEADER = {"feature_type", "nr_class", "label", "nr_feature", "nr_random", "decision", "intercept"}
 _DECISIONS = {"one_vs_rest": False, "one_vs_one": True}
@@ -136,10 +137,10 @@ class FourierModel:
         scores = votes(decisions, len(self.labels)) if self.pairwise else decisions
         return self.labels[scores.argmax(axis=1)]
 
-    def save(self, path: str | os.PathLike) -> None:
+    def save(self, path: str | os.PathLike, *, last_line: str = "") -> None:
         """Write the file described above; every number survives exactly."""
         check_finite(self.weights, self.intercepts, self.map.frequencies)
-        write_text(path, self._pieces())
+        write_text(path, chain(self._pieces(), [last_line]))
 
     def _pieces(self):
         numbers, trailer = header_labels(self.labels)
@@ -156,7 +157,14 @@ class FourierModel:
     @classmethod
     def load(cls, path: str | os.PathLike) -> FourierModel:
         """Read the file described above."""
-        text = read_model_text(path, "F", _HEADER)
+        return cls.from_text(cls.text_of(path))
+
+    @staticmethod
+    def text_of(path: str | os.PathLike) -> ModelText:
+        return read_model_text(path, "F", _HEADER)
+
+    @classmethod
+    def from_text(cls, text: ModelText) -> FourierModel:
         if text.word("feature_type") != "fourier":
             raise text.fail(text.lines["feature_type"], "unknown feature_type: known is fourier")
         decision = text.word("decision")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
-from svmreduce.model.text import check_finite, header_labels, read_model_text, write_text
+from svmreduce.model.text import ModelText, check_finite, header_labels, read_model_text, write_text
 
 # LIBLINEAR's names by their -s number; one-class is left out, its offset has another meaning
 SOLVER_TYPES = {
@@ -75,10 +76,10 @@ class LinearModel:
             return self.labels[np.where(decisions > 0, 0, 1)]
         return self.labels[decisions.argmax(axis=1)]
 
-    def save(self, path: str | os.PathLike) -> None:
+    def save(self, path: str | os.PathLike, *, last_line: str = "") -> None:
         """Write a LIBLINEAR model file; every number survives exactly."""
         check_finite(self.weights, self.intercepts)
-        write_text(path, self._pieces())
+        write_text(path, chain(self._pieces(), [last_line]))
 
     def _pieces(self):
         trailer = ""
@@ -98,7 +99,14 @@ class LinearModel:
     @classmethod
     def load(cls, path: str | os.PathLike) -> LinearModel:
         """Read a LIBLINEAR model file, whoever wrote it."""
-        text = read_model_text(path, "w", _HEADER)
+        return cls.from_text(cls.text_of(path))
+
+    @staticmethod
+    def text_of(path: str | os.PathLike) -> ModelText:
+        return read_model_text(path, "w", _HEADER)
+
+    @classmethod
+    def from_text(cls, text: ModelText) -> LinearModel:
         solver_type = text.word("solver_type")
         if solver_type not in SOLVER_TYPES:
             known = ", ".join(SOLVER_TYPES)

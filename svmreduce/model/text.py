@@ -2,8 +2,9 @@
 
 LIBSVM and LIBLINEAR, and our own files of random features, have ``key value…`` lines, then a line with a single
 word, then numbers. Labels in their headers are whole numbers. A model with other labels (words, say) carries them in
-a last line ``# classes […]``, one whose last columns are all zero says ``# features N``, and a kernel that LIBSVM
-does not have is written out as ``# kernel […]``: lines that other tools never read.
+a last line ``# classes […]``, one whose last columns are all zero says ``# features N``, a kernel that LIBSVM does
+not have is written out as ``# kernel […]``, and how training prepared its rows as ``# preparation {…}``: lines that
+other tools never read.
 """
 
 from __future__ import annotations

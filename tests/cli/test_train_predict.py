@@ -22,6 +22,10 @@ TRAIN_FIELDS = [
 MACHINES = [name for name in SOLVERS.names() if SOLVERS.get(name).kernels and name != "one_class"]
 
 
+REGRESSION_FIELDS = ["mse", "mae", "r2"]
+CLASS_FIELDS = ["accuracy", "balanced_accuracy", "f1", "positive", "auc", "labels", "confusion"]
+
+
 @pytest.mark.parametrize("kernel", ["kmod", "gaussian_mahalanobis", "rbf:1+poly(degree=2,coef0=1):1"])
 def test_kernels_that_libsvm_does_not_have(files, kernel):
     folder, X, y = files
@@ -75,7 +79,7 @@ def test_train_then_predict(files, solver):
     scores = json.loads(predicted.stdout)
     regression = "regression" in SOLVERS.get(solver).tasks
     assert record["classes"] == (None if regression else 2)
-    assert list(scores) == ["rows", *(["mse", "r2"] if regression else ["accuracy"]), "seconds"]
+    assert list(scores) == ["rows", *(REGRESSION_FIELDS if regression else CLASS_FIELDS), "seconds"]
     out = np.loadtxt(folder / "out")
     assert scores["rows"] == len(out) == 50
     if regression:
@@ -215,7 +219,7 @@ def test_the_label_column_of_a_table(tmp_path):
         done = call("predict", "--label", label, tmp_path / "t.csv", tmp_path / "m")
         assert done.stdout.startswith("Accuracy = 100%")
     assert "the header names kind, a, b" in fails("train", "--label", "kin", tmp_path / "t.csv", tmp_path / "m")
-    assert "--label is for files" in fails("train", "--label", "kind", "ijcnn1", tmp_path / "m2")
+    assert "--label is for tables" in fails("train", "--label", "kind", "ijcnn1", tmp_path / "m2")
 
 
 def test_notes_of_a_model_file_are_shown(files):

@@ -1,0 +1,85 @@
+"""The options that say what the rows of a file mean, and the printing of notes and warnings about them."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import contextmanager
+
+import click
+
+from svmreduce.cli.common import together
+from svmreduce.errors import DataNote, DataWarning
+
+_SCALERS = ("none", "standard", "zero_one", "minus_one_one", "max_abs", "unit")
+_IMPUTATIONS = ("mean", "median", "most_frequent")
+_MANY = {"multiple": True, "metavar": "COLUMNS"}
+
+label_option = click.option(
+    "--label",
+    metavar="NAME|POSITION",
+    help="Label column of a table: its name, or its position from 0; the last column if not given.",
+)
+header_option = click.option(
+    "--header/--no-header", default=None, help="Whether line 1 of a table names the columns; found out if not given."
+)
+_columns = together(
+    click.option(
+        "--n-features", type=click.IntRange(min=1), help="Number of columns, if the file does not show them all."
+    ),
+    label_option,
+    click.option("--drop", **_MANY, help="Columns of a table to leave out: names, positions from 0, ranges: id,3-5."),
+    click.option("--columns", **_MANY, help="Columns of a table to learn from; all others are left out."),
+    click.option("--categories", **_MANY, help="Columns of numbers to read as words."),
+    click.option(
+        "--impute", type=click.Choice(_IMPUTATIONS), help="Fill missing values; words by the most frequent one."
+    ),
+    header_option,
+)
+reduction_options = together(_columns)
+training_options = together(
+    _columns,
+    click.option(
+        "--scale", type=click.Choice(_SCALERS), help="Scale columns (unit: rows); kept with the model for predict."
+    ),
+    click.option(
+        "--positive", metavar="LABEL", help="The class of interest; of more than two, the one against all others."
+    ),
+)
+prediction_options = together(
+    label_option,
+    click.option("--no-label", is_flag=True, help="Do not look for labels; only predict."),
+    header_option,
+)
+
+_KEYS = ("label", "drop", "columns", "categories", "impute", "header", "scale", "positive")
+
+
+def take_choices(options: dict):
+    """The choices among the options of a command, taken out of them."""
+    from svmreduce.data.preparation import Choices
+
+    return Choices(**{key: options.pop(key) for key in _KEYS if key in options})
+
+
+@contextmanager
+def data_warnings(quiet: bool):
+    """Print notes and warnings about data, unless an error ends the command. Gives the list of warnings."""
+    said: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DataWarning)
+        yield said
+    for warning in caught:
+        text = str(warning.message)
+        if not issubclass(warning.category, DataWarning):
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        elif not issubclass(warning.category, DataNote):
+            warn(text, said)
+        elif not quiet:
+            click.echo(f"Note: {text}", err=True)
+
+
+def warn(text: str | None, said: list[str]) -> None:
+    """Print a warning and keep it for the record."""
+    if text:
+        click.echo(f"Warning: {text}", err=True)
+        said.append(text)
