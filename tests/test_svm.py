@@ -37,9 +37,9 @@ def test_attributes_are_scikit_learns(classes, form, shape):
             value.toarray() if sparse.issparse(value) else value
             for value in (getattr(ours, name), getattr(theirs, name))
         )
-        np.testing.assert_allclose(own, other, atol=1e-4)
-    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-4)
-    np.testing.assert_allclose(ours.decision_function(form(X)), theirs.decision_function(form(X)), atol=1e-4)
+        np.testing.assert_allclose(own, other, atol=1e-3)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-3)
+    np.testing.assert_allclose(ours.decision_function(form(X)), theirs.decision_function(form(X)), atol=1e-3)
     assert np.array_equal(ours.classes_, theirs.classes_) and ours.n_iter_.shape == theirs.n_iter_.shape
 
 

@@ -63,15 +63,23 @@ def _in_words(facts: dict) -> list[str]:
 
 
 def patiently(
-    work: Callable[[], _Answer], title: str, *, quiet: bool = False, max_seconds: float | None = None
+    work: Callable[[], _Answer],
+    title: str,
+    *,
+    quiet: bool = False,
+    max_seconds: float | None = None,
+    reports: bool = True,
 ) -> tuple[_Answer, bool]:
-    """What ``work()`` gives, and whether the time limit ended it. Ctrl-C ends the process, and nothing is written."""
+    """What ``work()`` gives, and whether the time limit ended it. Ctrl-C ends the process, and nothing is written.
+
+    Rounds of the work are shown only if it ``reports`` something of interest.
+    """
     progress = Progress(title, quiet)
     answers, errors = [], []
 
     def run() -> None:
         try:
-            with watched(max_seconds, progress.hear) as watch:
+            with watched(max_seconds, progress.hear if reports else None) as watch:
                 answers.append((work(), watch))
         except BaseException as error:
             errors.append(error)

@@ -125,7 +125,7 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, as
         class_weight = class_weights_for(given["class_weights"], data.classes)
         method.set_params(**{"solver__class_weight" if reducer else "class_weight": class_weight})
     warm_ups = [part.warm_up for part in (solver_class, reducer_class) if part]
-    patiently(partial(compile_off_the_clock, *warm_ups, quiet=quiet), "compiling", quiet=quiet)
+    patiently(partial(compile_off_the_clock, *warm_ups, quiet=quiet), "preparing", quiet=quiet, reports=False)
     limits = {"quiet": quiet, "max_seconds": given["max_seconds"]}
     if given["folds"]:
         cross_validated(method, data, sample_weight, given["folds"], as_json, limits)

@@ -44,8 +44,11 @@ def cross_validate(estimator, X, y, sample_weight=None, *, folds: int = 5, seed:
     y = np.asarray(y)
     if not 2 <= folds <= len(y):
         raise InputError(f"{folds} folds of {len(y)} rows: give a number from 2 to the number of rows")
-    if is_classifier(estimator) and np.unique(y, return_counts=True)[1].max() < folds:
+    counts = np.sort(np.unique(y, return_counts=True)[1]) if is_classifier(estimator) else np.array([folds, folds])
+    if counts[-1] < folds:
         raise InputError(f"{folds} folds, but no class has so many rows: give fewer folds")
+    if len(counts) < 2 or counts[-2] < 2:
+        raise InputError("folds need two classes of at least two rows each, so that every part has both")
     predicted = np.empty_like(y)
     for test, rows, fitted in held_out(estimator, X, y, sample_weight, folds, seed):
         predicted[test] = fitted.predict(rows)
