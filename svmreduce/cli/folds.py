@@ -8,7 +8,6 @@ import click
 
 from svmreduce.cli.common import print_json
 from svmreduce.cli.patience import patiently
-from svmreduce.errors import InputError
 
 
 def cross_validated(method, data, sample_weight, folds: int, as_json: bool, limits: dict) -> None:
@@ -18,8 +17,6 @@ def cross_validated(method, data, sample_weight, folds: int, as_json: bool, limi
 
     from svmreduce.solvers.cross_validation import cross_validate
 
-    if "one_class" in getattr(method, "tasks", ()):
-        raise InputError("one_class learns without labels: there is no accuracy to cross-validate")
     seed = getattr(method, "random_state", 0) or 0
     start = perf_counter()
     predicted, out_of_time = patiently(

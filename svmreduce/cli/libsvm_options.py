@@ -91,6 +91,8 @@ def set_libsvm_options(method, solver: str, solver_class: type, reducer, given: 
     """Hand the options of this module to the method; one that has no effect is reported."""
     known, prefix = parameters_of(solver_class), "solver__" if reducer else ""
     settings = {}
+    if given["folds"] and solver_class.tasks == ("one_class",):
+        raise InputError("one_class learns without labels: there is no accuracy to cross-validate")
     if given["probability"]:
         if "probability" not in known:
             raise InputError(f"{solver} has no class probabilities: {methods_with('probability')} have")
