@@ -327,7 +327,7 @@ def test_attacks_on_a_network_in_three_commands(tmp_path):
     train, test = rows(400, 0, ["private", "eco_i"]), rows(200, 1, ["private", "new"])
     train.to_csv(tmp_path / "train", index=False, header=False)
     test.to_csv(tmp_path / "test", index=False, header=False)
-    flags = ["--scale", "standard", "--drop", 42, "--positive", "attack", "--set", "class_weight=balanced"]
+    flags = ["--scale", "standard", "--drop", 42, "--positive", "attack", "--class-weight", "balanced", "-b", 1]
     assert call("train", *flags, tmp_path / "train", tmp_path / "model").exit_code == 0
     scored = call("predict", "--json", tmp_path / "test", tmp_path / "model")
     found = json.loads(scored.stdout)
@@ -339,3 +339,6 @@ def test_attacks_on_a_network_in_three_commands(tmp_path):
     assert predicted.exit_code == 0 and predicted.stdout.startswith("Predicted 200 rows without labels")
     labels = np.array((tmp_path / "out").read_text().split())
     assert np.sum(labels == test["class"]) == round(200 * found["accuracy"])
+    assert call("predict", "-b", 1, tmp_path / "test", tmp_path / "model", tmp_path / "out").exit_code == 0
+    (_, *names), *rows = (line.split() for line in (tmp_path / "out").read_text().splitlines())
+    assert [names[np.argmax([float(p) for p in row[1:]])] for row in rows] == labels.tolist()
