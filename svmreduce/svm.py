@@ -13,6 +13,7 @@ from svmreduce.errors import InputError
 from svmreduce.kernels import PRECOMPUTED, KernelSpec
 from svmreduce.solvers.base import numbered
 from svmreduce.solvers.smo import SMO
+from svmreduce.types import Matrix
 
 _FEW_ROWS, _SMALL_TOL = 1000, 9e-5  # below the tolerance at which the engine computes in single precision
 
@@ -82,6 +83,15 @@ class SVC(
         return replace(super().fit_facts(), iterations=int(self.n_iter_.sum()))
 
     @property
+    def coef_(self) -> Matrix:
+        """Weights per feature of a linear kernel; read-only, because predictions do not use it."""
+        if "coef_" not in vars(self):
+            raise AttributeError("coef_ exists only after fit with kernel='linear'")
+        coef = vars(self)["coef_"]
+        (coef.data if sparse.issparse(coef) else coef).flags.writeable = False
+        return coef
+
+    @property
     def _gamma(self) -> float:
         return self.model_.kernel.gamma
 
@@ -121,7 +131,11 @@ class SVC(
 
     def _kernel_input(self, X, is_training):
         if is_training:
-            self._shape_fit = X.shape
+            self._shape_fit, self._sparse = X.shape, sparse.issparse(X)
+        if sparse.issparse(X) and isinstance(self.kernel, str) and self.kernel == PRECOMPUTED:
+            raise TypeError("Sparse precomputed kernels are not supported; give a dense table")
+        if sparse.issparse(X) and not self._sparse:
+            raise InputError("SVC was trained on dense rows and takes no sparse ones; train on sparse rows, or use SMO")
         if not callable(self.kernel):
             return super()._kernel_input(X, is_training)
         if is_training:

@@ -74,3 +74,17 @@ def test_ties_are_broken_by_decision_values():
     assert np.array_equal(fitted.predict(X), fitted.classes_[fitted.decision_function(X).argmax(axis=1)])
     with pytest.raises(InputError, match="break_ties must be False"):
         SVC(break_ties=True, decision_function_shape="ovo").fit(X, Y).predict(X)
+
+
+def test_what_scikit_learn_refuses_is_refused():
+    X, y = np.array([[0.0, 1], [1, 0], [2, 2], [3, 1]]), [0, 0, 1, 1]
+    with pytest.raises(TypeError, match="Sparse precomputed"):
+        SVC(kernel="precomputed").fit(sparse.csr_matrix(X @ X.T), y)
+    fitted = SVC(kernel="linear").fit(X, y)
+    with pytest.raises(ValueError, match="trained on dense rows"):
+        fitted.predict(sparse.csr_matrix(X))
+    with pytest.raises(AttributeError):
+        fitted.coef_ = np.zeros((1, 2))
+    with pytest.raises(ValueError):
+        fitted.coef_[0, 0] = 1.0
+    assert not hasattr(SVC().fit(X, y), "coef_")

@@ -234,7 +234,7 @@ class SVMClassifier(ClassifierMixin, BaseSolver):
                 f"got {present} class{'es' if present != 1 else ''}"
             )
 
-    def class_factors(self, y) -> np.ndarray:
+    def class_factors(self, y: ArrayLike) -> np.ndarray:
         """The factor on C of every class, in the order of ``classes_``, for these labels."""
         given = getattr(self, "class_weight", None)
         if isinstance(given, dict):
@@ -252,7 +252,7 @@ class SVMClassifier(ClassifierMixin, BaseSolver):
         self.support_vectors_ = model.vectors[order.vectors]
         self.dual_coef_, self.intercept_, self.n_support_ = order.dual_coef, order.intercepts, order.n_support
         if model.kernel.name == "linear":
-            self.coef_ = weights_per_feature(self.support_vectors_, order)
+            vars(self)["coef_"] = weights_per_feature(self.support_vectors_, order)  # read-only in SVC
 
     def _calibrate(self, X, y, sample_weight) -> None:
         """Learn probabilities; every fold has the kernel of the final fit."""

@@ -6,10 +6,11 @@ import ctypes
 import re
 from dataclasses import replace
 from itertools import combinations
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from libsvm import svm
+from numpy.typing import ArrayLike
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import _num_samples
 from threadpoolctl import ThreadpoolController
@@ -22,6 +23,7 @@ from svmreduce.model.kernel_model import CLASSIFIERS
 from svmreduce.parameters import Parameters
 from svmreduce.solvers._nodes import LogTap, default_options, node_rows, pointer
 from svmreduce.solvers.base import BaseSolver, Outcome, SVMClassifier, SVMRegressor
+from svmreduce.types import RowsLike
 
 _LOG = LogTap(svm.PRINT_STRING_FUN, svm.libsvm.svm_set_print_string_function)
 _ITERATIONS = re.compile(r"#iter = (\d+)")
@@ -204,19 +206,19 @@ class OneClass(OutlierMixin, _LibsvmBackend, parameters="nu kernel gamma coef0 d
     nu: float = 0.5
     rules: ClassVar = {"nu": SHARE}
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: RowsLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Train; labels are not looked at."""
         return super().fit(X, np.ones(_num_samples(X)), sample_weight)
 
     def _solve(self, X, y, weights):
         return self._outcome(*self._train(X, y, "one_class", nu=self.nu), [len(y)])
 
-    def decision_function(self, X) -> np.ndarray:
+    def decision_function(self, X: RowsLike) -> np.ndarray:
         """Above zero means inside."""
         X, options = self._new_rows(X)
         return self.model_.decision_function(X, **options)
 
-    def score_samples(self, X) -> np.ndarray:
+    def score_samples(self, X: RowsLike) -> np.ndarray:
         """Decision values without the offset."""
         return self.decision_function(X) + self.offset_
 
