@@ -46,7 +46,7 @@ def load_config(path, scale, settings, timeout, memory):
 
 def _parsed(settings) -> dict:
     """``key=value`` words, the values as YAML, so that lists can be typed."""
-    import yaml
+    from svmreduce import guarded_yaml
 
     typed = {}
     for word in settings:
@@ -54,9 +54,9 @@ def _parsed(settings) -> dict:
         if not equals or not key:
             raise InputError(f"--set takes key=value, got {word!r}")
         try:
-            typed[key] = yaml.safe_load(text)
-        except yaml.YAMLError:
-            raise InputError(f"--set {key}: {text!r} is not a value; lists are written [1,10]") from None
+            typed[key] = guarded_yaml.load(text, f"--set {key}")
+        except InputError as error:
+            raise InputError(f"{error}; lists are written [1,10]") from None
     return typed
 
 

@@ -9,6 +9,7 @@ import click
 
 from svmreduce.cli.common import json_option, print_json, quiet_option, typed_command
 from svmreduce.cli.experiment import config_options, load_config, open_records, run_folder
+from svmreduce.printable import one_line
 
 EXIT_FAILED = 3
 _EPILOG = """\b
@@ -106,10 +107,10 @@ class _Progress:
 
     def tell(self, record) -> None:
         self.made += 1
-        line = _line(record)
+        line = one_line(_line(record))
         if self.bar is not None:
             self.bar.update()
-            self.bar.set_postfix_str(f"{record.dataset} {record.method}"[:40], refresh=False)
+            self.bar.set_postfix_str(one_line(f"{record.dataset} {record.method}")[:40], refresh=False)
             if not record.is_ok:
                 self.bar.write(line, file=sys.stderr)
         elif not self.silent:

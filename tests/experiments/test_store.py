@@ -129,7 +129,7 @@ def test_the_config_beside_the_records(tmp_path):
     assert read(tmp_path).config["compare"] == {"accuracy": {"absolute": 0.01}}
     (tmp_path / "config.yaml").write_text("name: [")
     assert len(read(tmp_path).records) == 1  # nobody asked for the config
-    with pytest.raises(InputError, match=r"config\.yaml: is not readable YAML .*restore or remove it"):
+    with pytest.raises(InputError, match=r"config\.yaml: not YAML: .*restore or remove it"):
         assert read(tmp_path).config
 
 
