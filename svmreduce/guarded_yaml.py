@@ -107,9 +107,7 @@ class _Check:
             self._check_keys(node, path)
             return [(value, key.value) for key, value in node.value]
         if node.tag in (_INT, _FLOAT) and ":" in node.value:
-            raise self.fail(
-                node, path, f"YAML reads {node.value!r} as a number to the base 60; quote it, or write it out"
-            )
+            raise self.fail(node, path, f"YAML reads {node.value!r} as a number to the base 60; quote it")
         return []
 
     def _check_keys(self, node: yaml.MappingNode, path: tuple[str, ...]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
@@ -30,8 +29,9 @@ def load_config(path, scale, settings, timeout, memory):
     """The experiment with the typed overrides, and its tasks."""
     from svmreduce.experiments import config
     from svmreduce.experiments.planning import expand
+    from svmreduce.paths import import_from_here_last
 
-    sys.path.insert(0, "")  # user-defined methods (module:Class) may be in the current folder
+    import_from_here_last()
     typed = _parsed(settings)
     if timeout is not None:
         typed["limits.seconds"] = timeout
