@@ -48,7 +48,10 @@ def run(config, out, scale, settings, timeout, memory, jobs, engine, scheduler, 
     experiment, tasks = load_config(config, scale, settings, timeout, memory)
     folder = run_folder(experiment, out)
     with Store(folder) as store:
-        agenda = make_agenda(experiment, tasks, open_records(folder), folder, engine=engine, rerun=rerun or "")
+        earlier = open_records(folder)
+        if earlier and earlier.unreadable and not quiet:
+            click.echo(f"passed over {earlier.unreadable} unreadable lines in {earlier.path}", err=True)
+        agenda = make_agenda(experiment, tasks, earlier, folder, engine=engine, rerun=rerun or "")
         store.write_plan(agenda.as_dict())
         store.write_config(_as_yaml(experiment, typed_command()))
         progress = _Progress(agenda, quiet or as_json)

@@ -16,9 +16,10 @@ import platform
 from datetime import UTC, datetime
 from pathlib import Path
 
+from svmreduce.data.files import write_whole
 from svmreduce.errors import InputError
 from svmreduce.experiments.recorded_run import CONFIG, Run
-from svmreduce.experiments.records import Record
+from svmreduce.experiments.records import Record, check_fields
 from svmreduce.strict_json import dumps
 
 RECORDS = "records.jsonl"
@@ -68,12 +69,19 @@ def read(path: str | os.PathLike, *, planned_only: bool = True) -> Run:
 
 
 def _plan_beside(file: Path) -> dict | None:
+    path = file.with_name(PLAN)
     try:
-        return json.loads(file.with_name(PLAN).read_bytes())
+        plan = json.loads(path.read_bytes())
+        if not all(isinstance(plan[key], str | None) for key in ("experiment", "scale", "baseline")):
+            raise ValueError
+        for entry in plan["tasks"]:
+            check_fields(entry)
+            entry["id"]
+        return plan
     except FileNotFoundError:
         return None
-    except ValueError:
-        raise InputError(f"{file.with_name(PLAN)}: is damaged; run the experiment again, which writes it") from None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise InputError(f"{path}: is damaged; run the experiment again, which writes it") from None
 
 
 _DECODER = json.JSONDecoder(parse_constant=lambda name: None)  # NaN written by another program
@@ -118,9 +126,8 @@ class Store:
         self._write_whole(CONFIG, text)
 
     def _write_whole(self, name: str, text: str) -> None:
-        new = self.folder / f"{name}.new"
-        new.write_text(text, encoding="utf-8")
-        os.replace(new, self.folder / name)
+        with write_whole(self.folder / name) as file:
+            file.write(text.encode("utf-8", "backslashreplace"))
 
     def append(self, record: Record) -> None:
         """Add one record; when this returns, it is on the disk."""
