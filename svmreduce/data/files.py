@@ -64,7 +64,7 @@ class _Guarded:
         self._stream, self._path, self._seen = stream, path, 0
         self._size = path.stat().st_size
 
-    def readline(self, most: int) -> bytes:
+    def readline(self, most: int = -1) -> bytes:
         return self._counted(self._stream.readline(most))
 
     def read(self) -> bytes:

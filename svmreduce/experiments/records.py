@@ -182,6 +182,7 @@ def _is_numbers(section) -> bool:
     """Nothing, or numbers by name; parts may have parts of their own."""
     if isinstance(section, dict):
         return all(
-            _is_numbers(value) or (isinstance(value, int | float) and abs(value) < 1e300) for value in section.values()
+            _is_numbers(value) or isinstance(value, float) or (isinstance(value, int) and abs(value) < 10**300)
+            for value in section.values()
         )
     return section is None
