@@ -181,8 +181,10 @@ def _typed(content: dict) -> dict:
 def _is_numbers(section) -> bool:
     """Nothing, or numbers by name; parts may have parts of their own."""
     if isinstance(section, dict):
-        return all(
-            _is_numbers(value) or isinstance(value, float) or (isinstance(value, int) and abs(value) < 10**300)
-            for value in section.values()
-        )
+        return all(_is_numbers(value) or _is_number(value) for value in section.values())
     return section is None
+
+
+def _is_number(value) -> bool:
+    """A number that can be computed with: one of hundreds of digits is none."""
+    return isinstance(value, float) or (isinstance(value, int) and abs(value) < 10**300)

@@ -33,7 +33,7 @@ def kill(rng, folder):
     """Killed at random moments, then finished: the figures of an undisturbed run, and no process left."""
     expected, seconds = _reference()
     command = _command(folder, BASE, "--jobs", str(rng.choice((1, 1, 2))))
-    for _ in range(rng.choice((1, 2, 3))):
+    for _ in range(rng.choice((2, 3, 4))):
         with _started(command, folder) as process:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(rng.uniform(0, 1.1 * seconds))
