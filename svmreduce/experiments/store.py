@@ -65,6 +65,9 @@ def read(path: str | os.PathLike, *, planned_only: bool = True) -> Run:
     common = {key: plan.get(key) for key in ("experiment", "scale", "baseline")}
     found = [latest[entry["id"]].renamed(entry | common) for entry in plan["tasks"] if entry["id"] in latest]
     other = len(latest.keys() - {entry["id"] for entry in plan["tasks"]})
+    if not found:
+        what = f"none of its {len(plan['tasks'])} planned records is there yet, only {other} of other settings"
+        raise NothingRecorded(f"{path}: {what}; run the experiment again (svmreduce run CONFIG)")
     return Run(found, unreadable, file, other, len(plan["tasks"]) - len(found))
 
 
@@ -74,9 +77,10 @@ def _plan_beside(file: Path) -> dict | None:
         plan = json.loads(path.read_bytes())
         if not all(isinstance(plan[key], str | None) for key in ("experiment", "scale", "baseline")):
             raise ValueError
+        if not isinstance(plan["tasks"], list):
+            raise ValueError
         for entry in plan["tasks"]:
-            check_fields(entry)
-            entry["id"]
+            check_fields(entry | {"id": entry["id"]})  # every task has one
         return plan
     except FileNotFoundError:
         return None
