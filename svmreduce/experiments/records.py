@@ -178,11 +178,17 @@ def _typed(content: dict) -> dict:
     return {name: empty() if value is None and (empty := _NEVER_NONE[name]) else value for name, value in known.items()}
 
 
-def _is_numbers(section) -> bool:
-    """Nothing, or numbers by name; parts may have parts of their own."""
-    if isinstance(section, dict):
-        return all(_is_numbers(value) or _is_number(value) for value in section.values())
-    return section is None
+def _is_numbers(section: dict | None) -> bool:
+    """Nothing, or numbers by name; only the levels of a reduction's seconds have parts of their own."""
+    parts = dict(section or {})
+    levels = parts.pop("levels", None)
+    return all(value is None or _is_number(value) for value in parts.values()) and (
+        levels is None or _is_levels(levels)
+    )
+
+
+def _is_levels(levels) -> bool:
+    return isinstance(levels, dict) and all(value is None or _is_number(value) for value in levels.values())
 
 
 def _is_number(value) -> bool:
