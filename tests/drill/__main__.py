@@ -6,6 +6,7 @@ need processes (kills, misbehaving methods, lost clusters) get a part of the tim
 
 import argparse
 import json
+import math
 import random
 import resource
 import shutil
@@ -49,14 +50,16 @@ def run_case(kind: str, seed: str, number: int, folder: Path) -> Outcome:
         return Outcome(FAULT, f"{type(error).__name__}: {error} | {traceback.format_exc()[-600:]}")
 
 
-def drill(seconds: float, seed: str, kinds: list[str], keep: Path, tell=print) -> dict[str, Counter]:
-    """Case after case until the time is over; counts by kind and outcome."""
+def drill(
+    seconds: float, seed: str, kinds: list[str], keep: Path, *, cases: float = math.inf, tell=print
+) -> dict[str, Counter]:
+    """Case after case until the time is over, or every kind has had so many; counts by kind and outcome."""
     counts: dict[str, Counter] = {kind: Counter() for kind in kinds}
     numbers, spent = Counter(), Counter()
     start = time.monotonic()
     quick, slow = [kind for kind in kinds if kind in FILES], [kind for kind in kinds if kind in PROCESSES]
     with tempfile.TemporaryDirectory(prefix="drill-") as folder:
-        while (elapsed := time.monotonic() - start) < seconds:
+        while (elapsed := time.monotonic() - start) < seconds and min(numbers[kind] for kind in kinds) < cases:
             is_slow = slow and (not quick or sum(spent[kind] for kind in slow) < _RATIO * elapsed)
             kind = _next(slow, numbers) if is_slow else min(quick, key=numbers.__getitem__)
             began = time.monotonic()
@@ -114,7 +117,7 @@ def main(arguments=None) -> int:
         counts = drill(60 * given.minutes, given.seed, given.only or list(KINDS), given.keep)
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-    print(table(counts))
+    print(table(counts), *(f"{what}: {count}" for what, count in process_kinds.TALLY.items()), sep="\n")
     if given.json:
         given.json.write_text(json.dumps({kind: dict(count) for kind, count in counts.items()}, indent=1) + "\n")
     return int(any(count[name] for count in counts.values() for name in BAD))
