@@ -61,7 +61,7 @@ def main(arguments=None) -> None:
         slow = compared(runs[0], changed(runs[0], Path(folder) / "slow.jsonl", twice_as_slow))
         lost = compared(runs[0], changed(runs[0], Path(folder) / "lost.jsonl", one_vector_less))
     facts = {"runs": given.runs, "false_alarms": len(alarms), "alarms": alarms, "load": [min(loads), max(loads)],
-             "time_ratios_judged": len(ratios), "time_ratio_range": [min(ratios, default=None), max(ratios, default=None)],
+             "time_ratios_judged": len(ratios), "time_ratio_change": [min(ratios, default=1), max(ratios, default=1)],
              "twice_as_slow": slow["verdict"], "one_vector_less": lost["verdict"]}  # fmt: skip
     print(json.dumps(facts, indent=1))
 

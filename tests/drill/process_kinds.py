@@ -36,7 +36,7 @@ def kill(rng, folder):
     for _ in range(rng.choice((2, 3, 4))):
         with _started(command, folder) as process:
             with suppress(subprocess.TimeoutExpired):
-                process.wait(rng.uniform(0, 1.1 * seconds))
+                process.wait(rng.uniform(0, 0.8 * seconds))
             if process.poll() is not None:
                 break  # it was faster
             process.send_signal(

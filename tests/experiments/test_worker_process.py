@@ -12,7 +12,6 @@ import yaml
 
 from svmreduce.experiments import store
 from svmreduce.experiments.config import load
-from svmreduce.experiments.process_tree import MARK
 from tests.experiments.test_runner import BOARD, alive, children_of, run, wait_for
 
 PLUG_INS = "tests.drill.plug_ins"
@@ -62,16 +61,17 @@ def test_facts_that_cannot_be_recorded_are_an_error_of_the_method(tmp_path):
     assert store.read(tmp_path / "run").unreadable == 0  # what was written can be read
 
 
-def test_a_child_in_a_session_of_its_own_is_ended_too(tmp_path):
+def test_a_child_in_a_session_of_its_own_is_ended_too(tmp_path, monkeypatch):
+    monkeypatch.setenv("STARTED_BY", str(tmp_path))  # its descendants inherit it
     records_of(tmp_path, "Daemon")
-    assert not [process.pid for process in psutil.process_iter() if "time.sleep(600)" in " ".join(_words(process))]
+    assert not [process for process in psutil.process_iter() if _started_by(process) == str(tmp_path)]
 
 
-def _words(process):
+def _started_by(process):
     try:
-        return process.cmdline() if MARK in process.environ() else []
+        return process.environ().get("STARTED_BY")
     except psutil.Error:
-        return []
+        return None
 
 
 def test_a_worker_that_only_starts_does_not_outlive_its_run(tmp_path):
@@ -86,7 +86,7 @@ def test_a_worker_that_only_starts_does_not_outlive_its_run(tmp_path):
     path = tmp_path / "c.yaml"
     path.write_text(yaml.safe_dump({"name": "slow", "datasets": [BOARD], "solvers": ["smo"]}))
     command = [sys.executable, "-m", "svmreduce", "run", str(path), "-o", str(tmp_path / "run")]
-    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"}
     process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     wait_for(lambda: children_of(process.pid))
     workers = children_of(process.pid)
