@@ -2,15 +2,48 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
+from pathlib import Path
+
 import psutil
 
 from svmreduce.errors import InputError
 
 _GB = 2.0**30
+_CGROUP = Path("/sys/fs/cgroup")
+_DENSE_ROWS = 8  # of all columns, that a solver or a model may have at a time
+_FEW_COLUMNS = 1 << 20
+
+
+def free_bytes() -> int:
+    """Memory that this process can still get: of the machine, of its container, and of its own limit."""
+    free = psutil.virtual_memory().available
+    with suppress(OSError, ValueError):  # no such files outside of a container, or the word "max" in them
+        limit, used = (int((_CGROUP / f"memory.{name}").read_text()) for name in ("max", "current"))
+        free = min(free, limit - used)
+    with suppress(ImportError):  # Unix only
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit != resource.RLIM_INFINITY:
+            free = min(free, limit - psutil.Process(os.getpid()).memory_info().vms)
+    return max(0, free)
 
 
 def check_memory(needed: float, what: str, remedy: str) -> None:
-    """Raise an InputError when ``what`` needs more bytes than this machine has free."""
-    free = psutil.virtual_memory().available
+    """Raise an InputError when ``what`` needs more bytes than this process can get."""
+    free = free_bytes()
     if needed > free:
-        raise InputError(f"{what} need {needed / _GB:.1f} GB of memory, {free / _GB:.1f} GB are free: {remedy}")
+        shown = f"{needed / _GB:.1f}" if needed < 1e18 else "more than a billion"
+        raise InputError(f"{what} need {shown} GB of memory, {free / _GB:.1f} GB are free: {remedy}")
+
+
+def check_columns(columns: int, where: object) -> None:
+    """Raise an InputError when one index stands for more columns than the dense rows of our loops can have.
+
+    Solvers and models keep a few dense rows (weights, a row per thread), however sparse the data is.
+    """
+    if columns > _FEW_COLUMNS:
+        remedy = "renumber the features"
+        check_memory(_DENSE_ROWS * 8.0 * columns, f"{where}: {columns} columns (the largest index)", remedy)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from svmreduce.errors import InputError, nearest_name_error
@@ -60,7 +60,7 @@ class Registry:
             where, advice = _where(point), f"repair or remove the package {_package(point)}"
         try:
             found = _imported(where)
-        except Exception as error:  # whatever the code of others raises when it is imported
+        except (Exception, SystemExit) as error:  # whatever the code of others raises when it is imported
             raise InputError(f"{self.kind} {name!r}: {_reason(error)}; {advice}") from None
         return self._checked(name, found)
 
@@ -121,7 +121,7 @@ def _package(point: EntryPoint) -> str:
     return f"{point.dist.name} {point.dist.version}" if point.dist else "an unknown package"
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: BaseException) -> str:
     text = " ".join(str(error).split())
     return text if isinstance(error, ImportError | AttributeError) and text else f"{type(error).__name__}: {text}"
 
@@ -131,6 +131,11 @@ def parameters_of(method: type) -> dict[str, Any]:
     stated = getattr(method, "parameter_defaults", None)
     if stated is not None:
         return stated
+    return dict(_constructor_of(method))
+
+
+@cache
+def _constructor_of(method: type) -> dict[str, Any]:
     return {
         name: parameter.default
         for name, parameter in inspect.signature(method.__init__).parameters.items()

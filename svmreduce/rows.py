@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-import psutil
 from scipy import sparse
 
+from svmreduce.memory import check_memory, free_bytes
 from svmreduce.types import Matrix
 
 DENSE_FROM = 0.25
@@ -44,8 +44,10 @@ def best_layout(X: Matrix) -> Matrix:
     """Dense or CSR, whichever the loops read faster, if memory allows."""
     cells = X.shape[0] * X.shape[1]
     stored = X.nnz if sparse.issparse(X) else np.count_nonzero(X)
-    fits = 8 * cells <= psutil.virtual_memory().available // 2
+    fits = 8 * cells <= free_bytes() // 2
     if stored >= DENSE_FROM * cells and (fits or not sparse.issparse(X)):
+        if X.dtype != np.float64:
+            check_memory(8 * cells, f"{X.shape[0]} rows of {X.shape[1]} values", "give fewer rows")
         return X.toarray() if sparse.issparse(X) else np.ascontiguousarray(X, np.float64)
     return sparse.csr_matrix(X, dtype=np.float64)
 

@@ -15,6 +15,7 @@ import click
 from click.core import ParameterSource
 
 from svmreduce.errors import InputError
+from svmreduce.printable import one_line
 from svmreduce.strict_json import dumps
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
@@ -217,7 +218,7 @@ def print_pairs(pairs) -> None:
     pairs = [(name, value) for name, value in pairs if value is not None]
     width = max(len(name) for name, _ in pairs)
     for name, value in pairs:
-        click.echo(f"{name:<{width}}  {value}")
+        click.echo(f"{name:<{width}}  {one_line(value)}")
 
 
 def check_writable(path: str, *sources: str | None) -> None:

@@ -13,6 +13,7 @@ from svmreduce.cli.common import (
     quiet_option,
 )
 from svmreduce.errors import InputError
+from svmreduce.printable import one_line
 from svmreduce.registry import nearest_name_error
 
 
@@ -61,7 +62,8 @@ def list_command(paper, as_json):
 
     from svmreduce.data.synthetic import GENERATORS
 
-    click.echo(tabulate([_line(entry) for entry in entries], headers="keys", tablefmt="plain", disable_numparse=True))
+    lines = [{key: one_line(value) for key, value in _line(entry).items()} for entry in entries]
+    click.echo(tabulate(lines, headers="keys", tablefmt="plain", disable_numparse=True))
     click.echo(f"\nGenerators (svmreduce data make): {', '.join(GENERATORS)}")
 
 
@@ -150,7 +152,7 @@ def info(name, as_json):
         ]
     )
     for split, part in card.splits.items():
-        click.echo(f"\nsplit {split}")
+        click.echo(f"\nsplit {one_line(split)}")
         counts = _count_text(part.label_counts) if part.label_counts else None
         print_pairs(
             [
@@ -165,7 +167,7 @@ def info(name, as_json):
         )
     for variant, prepared in card.variants.items():
         if card.variant in (None, variant):
-            click.echo(f"\nvariant {card.name}:{variant}\n  {prepared.about}")
+            click.echo(f"\nvariant {one_line(f'{card.name}:{variant}')}\n  {one_line(prepared.about)}")
 
 
 def _count_text(counts: dict[str, int]) -> str:
@@ -213,7 +215,7 @@ def get(names, everything, split, trust, output, as_json, quiet):
                 record, failed = {"name": name, "split": part, "error": str(error)}, failed + 1
             records.append(record)
             if not (as_json or quiet):
-                click.echo(_record_text(record))
+                click.echo(one_line(_record_text(record)))
     if as_json:
         print_json({"datasets": records})
     if failed:

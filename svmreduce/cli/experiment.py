@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
@@ -30,8 +29,9 @@ def load_config(path, scale, settings, timeout, memory):
     """The experiment with the typed overrides, and its tasks."""
     from svmreduce.experiments import config
     from svmreduce.experiments.planning import expand
+    from svmreduce.paths import import_from_here_last
 
-    sys.path.insert(0, "")  # user-defined methods (module:Class) may be in the current folder
+    import_from_here_last()
     typed = _parsed(settings)
     if timeout is not None:
         typed["limits.seconds"] = timeout
@@ -46,7 +46,7 @@ def load_config(path, scale, settings, timeout, memory):
 
 def _parsed(settings) -> dict:
     """``key=value`` words, the values as YAML, so that lists can be typed."""
-    import yaml
+    from svmreduce import guarded_yaml
 
     typed = {}
     for word in settings:
@@ -54,9 +54,9 @@ def _parsed(settings) -> dict:
         if not equals or not key:
             raise InputError(f"--set takes key=value, got {word!r}")
         try:
-            typed[key] = yaml.safe_load(text)
-        except yaml.YAMLError:
-            raise InputError(f"--set {key}: {text!r} is not a value; lists are written [1,10]") from None
+            typed[key] = guarded_yaml.load(text, f"--set {key}")
+        except InputError as error:
+            raise InputError(f"{error}; lists are written [1,10]") from None
     return typed
 
 

@@ -15,6 +15,7 @@ import click
 
 from svmreduce import __version__
 from svmreduce.errors import InputError
+from svmreduce.printable import printable
 from svmreduce.registry import nearest_name_error
 
 COMMANDS = {
@@ -120,7 +121,7 @@ def _give_up_output() -> None:
 
 
 def _say(text: str, code: int) -> int:
-    click.echo(f"Error: {text}", err=True)
+    click.echo(f"Error: {printable(text)}", err=True)
     return code
 
 

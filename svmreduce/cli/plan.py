@@ -8,6 +8,7 @@ import click
 
 from svmreduce.cli.common import json_option, print_json, print_pairs
 from svmreduce.cli.experiment import config_options, load_config, open_records, run_folder
+from svmreduce.printable import one_line
 
 _EPILOG = """\b
 Examples:
@@ -57,7 +58,7 @@ def _print(record, experiment) -> None:
     from tabulate import tabulate
 
     names = ("dataset", "method", "reductions", "fits", "cached")
-    click.echo(tabulate([[row[name] for name in names] for row in record["rows"]], names))
+    click.echo(tabulate([[one_line(row[name]) for name in names] for row in record["rows"]], names))
     click.echo()
     grid = ", ".join(f"{key} {len(values)}" for key, values in experiment.grid.items())
     measured = record["estimate_measured_share"]

@@ -9,6 +9,7 @@ import click
 
 from svmreduce.cli.common import json_option, print_json, quiet_option, typed_command
 from svmreduce.cli.experiment import config_options, load_config, open_records, run_folder
+from svmreduce.printable import one_line
 
 EXIT_FAILED = 3
 _EPILOG = """\b
@@ -47,7 +48,10 @@ def run(config, out, scale, settings, timeout, memory, jobs, engine, scheduler, 
     experiment, tasks = load_config(config, scale, settings, timeout, memory)
     folder = run_folder(experiment, out)
     with Store(folder) as store:
-        agenda = make_agenda(experiment, tasks, open_records(folder), folder, engine=engine, rerun=rerun or "")
+        earlier = open_records(folder)
+        if earlier and earlier.unreadable and not quiet:
+            click.echo(f"passed over {earlier.unreadable} unreadable lines in {earlier.path}", err=True)
+        agenda = make_agenda(experiment, tasks, earlier, folder, engine=engine, rerun=rerun or "")
         store.write_plan(agenda.as_dict())
         store.write_config(_as_yaml(experiment, typed_command()))
         progress = _Progress(agenda, quiet or as_json)
@@ -106,10 +110,10 @@ class _Progress:
 
     def tell(self, record) -> None:
         self.made += 1
-        line = _line(record)
+        line = one_line(_line(record))
         if self.bar is not None:
             self.bar.update()
-            self.bar.set_postfix_str(f"{record.dataset} {record.method}"[:40], refresh=False)
+            self.bar.set_postfix_str(one_line(f"{record.dataset} {record.method}")[:40], refresh=False)
             if not record.is_ok:
                 self.bar.write(line, file=sys.stderr)
         elif not self.silent:

@@ -11,10 +11,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from svmreduce import guarded_yaml
 from svmreduce.errors import InputError, nearest_name_error
+from svmreduce.printable import one_line
 
 
 def _label_text(label: object) -> str:
@@ -32,6 +33,18 @@ def _label_list(value: Any) -> Any:
 LabelCounts = Annotated[dict[str, int], BeforeValidator(_label_keys)]
 LabelNumbers = Annotated[dict[str, float], BeforeValidator(_label_keys)]
 Labels = Annotated[list[str], BeforeValidator(_label_list)]
+
+
+def _plain_name(value: Any) -> Any:
+    """Files lie directly in the folders of the catalogue; a card cannot name one elsewhere."""
+    if isinstance(value, str) and (
+        value.startswith(".") or not value or set(value) & set("/\\:\0") or value != one_line(value)
+    ):
+        raise ValueError(f"{value!r} is not a plain file name; leave out folders")
+    return value
+
+
+FileName = Annotated[str, BeforeValidator(_plain_name)]
 
 
 class _Strict(BaseModel):
@@ -52,7 +65,7 @@ class Reader(_Strict):
 class FileCard(_Strict):
     """One file: its uncompressed name, its public address, and its uncompressed checksum."""
 
-    file: str
+    file: FileName
     url: str | None = None
     sha256: str | None = None
 
@@ -75,7 +88,7 @@ class Expected(_Strict):
 class SplitCard(Expected):
     """One part of the data: a file of its own, or some rows of another part."""
 
-    file: str | None = None
+    file: FileName | None = None
     url: str | None = None
     sha256: str | None = None
     label_file: FileCard | None = None  # idx keeps the labels in a second file
@@ -177,16 +190,19 @@ def _read_folder(files: tuple[tuple[Path, int], ...]) -> dict[str, Card]:
 
 def read_card_file(path: Path) -> list[Card]:
     """The card of a file, or one card per member when it describes a family."""
-    try:
-        # the C loader is eight times faster but not always available
-        content = yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except yaml.YAMLError as error:
-        raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
+    content = guarded_yaml.load_file(path)
     if not isinstance(content, dict):
         raise InputError(f"{path}: a card is a mapping of keys to values")
     members = content.pop("members", None)
     if members is None:
         return [_checked(path, content)]
+    for name, member in [(None, content), *members.items()] if isinstance(members, dict) else [(None, None)]:
+        where = f"members.{name}: " if name is not None else ""
+        if not isinstance(member, dict):
+            raise InputError(f"{path}: {where or 'members: '}a mapping of keys to values is needed")
+        variants = member.get("variants", {})
+        if not isinstance(variants, dict) or not all(isinstance(value, dict) for value in variants.values()):
+            raise InputError(f"{path}: {where}variants: a mapping of names to preparations is needed")
     return [_checked(path, _merged(content, name, member), name) for name, member in members.items()]
 
 
@@ -209,6 +225,12 @@ def _checked(path: Path, content: dict, member: str | None = None) -> Card:
     for name, split in card.splits.items():
         if (split.file is None) == (split.part_of is None) or (split.part_of and split.slice is None):
             raise InputError(f"{path}: splits.{name}: give either 'file', or 'part_of' and 'slice'")
+        if split.part_of and (split.part_of not in card.splits or card.splits[split.part_of].file is None):
+            raise InputError(f"{path}: splits.{name}.part_of: {split.part_of!r} is not a split with a file of its own")
+        if split.slice and not 0 <= split.slice[0] < split.slice[1]:
+            raise InputError(f"{path}: splits.{name}.slice: give the first row and the one past the last")
+        if card.format == "idx" and split.file and split.label_file is None:
+            raise InputError(f"{path}: splits.{name}: idx needs a 'label_file'")
     both = card.splits.keys() & card.variants.keys()
     if both:
         raise InputError(f"{path}: {min(both)!r} names a split and a variant")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -69,10 +70,18 @@ def obtain_file(card: Card, candidates: list[FileCard], trust: bool) -> tuple[Pa
         if path:
             return _verified(card, file, path, trust), file
     file = next((file for file in candidates if file.url), candidates[0])
-    return _verified(card, file, _download(card, file), trust), file
+    return _downloaded(card, file, trust), file
 
 
-def _download(card: Card, file: FileCard) -> Path:
+def _downloaded(card: Card, file: FileCard, trust: bool) -> Path:
+    """The public copy, which takes its place among the downloads only after its checksum was verified."""
+    downloads().mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=downloads()) as aside:
+        found = _verified(card, file, _download(card, file, Path(aside)), trust, file.url)
+        return found.replace(downloads() / found.name)
+
+
+def _download(card: Card, file: FileCard, folder: Path) -> Path:
     import pooch  # its import costs more than most commands take
 
     if not file.url:
@@ -84,7 +93,7 @@ def _download(card: Card, file: FileCard) -> Path:
             file.url,
             known_hash=None,  # we check it, uncompressed
             fname=file.file + suffix,
-            path=downloads(),
+            path=folder,
             progressbar=sys.stderr.isatty(),
         )
     except (OSError, ValueError) as error:
@@ -103,14 +112,14 @@ def _missing(card: Card, file: FileCard, reason: str) -> DataMissing:
     )
 
 
-def _verified(card: Card, file: FileCard, path: Path, trust: bool) -> Path:
+def _verified(card: Card, file: FileCard, path: Path, trust: bool, name: object = None) -> Path:
     if file.sha256 is None:
         return path
     found = content_hash(path)
     if found == file.sha256 or _accepted(found, add=trust):
         return path
     raise InputError(
-        f"{card.name}: {path} has the sha256 {found}, the card says {file.sha256} (both uncompressed): "
+        f"{card.name}: {name or path} has the sha256 {found}, the card says {file.sha256} (both uncompressed): "
         "get the file again, or accept this one with --trust"
     )
 

@@ -20,9 +20,13 @@ from typing import BinaryIO
 
 from svmreduce.data import cache
 from svmreduce.errors import InputError
+from svmreduce.memory import check_memory
 
 _OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x00": ".xz"}
+MOST_UNPACKED = 500  # times its size; text of real data packs to a hundredth at best
+_NO_BOMB = 64 << 20  # bytes that are unpacked without a question
+_AT_ONCE = 4 << 20
 _BROKEN = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile)
 
 
@@ -39,7 +43,7 @@ def open_maybe_compressed(path: str | os.PathLike) -> Iterator[BinaryIO]:
             start = plain.read(6)
         kind = next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), path.suffix)
         with _OPENERS.get(kind, open)(path, "rb") as stream:
-            yield stream
+            yield _Guarded(stream, path) if kind in _OPENERS else stream
     except InputError:
         raise
     except FileNotFoundError:
@@ -53,9 +57,37 @@ def open_maybe_compressed(path: str | os.PathLike) -> Iterator[BinaryIO]:
         raise InputError(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
 
 
+class _Guarded:
+    """A compressed file that is read as far as it is reasonable: a bomb is refused before it fills the memory."""
+
+    def __init__(self, stream: BinaryIO, path: Path):
+        self._stream, self._path, self._seen = stream, path, 0
+        self._size = path.stat().st_size
+
+    def readline(self, most: int = -1) -> bytes:
+        return self._counted(self._stream.readline(most))
+
+    def read(self) -> bytes:
+        return b"".join(iter(lambda: self._counted(self._stream.read(_AT_ONCE)), b""))
+
+    def _counted(self, part: bytes) -> bytes:
+        before, self._seen = self._seen, self._seen + len(part)
+        if self._seen > max(_NO_BOMB, MOST_UNPACKED * self._size):
+            raise InputError(
+                f"{self._path}: unpacks to more than {MOST_UNPACKED} times its {self._size} bytes, which is no data; "
+                "unpack it yourself if it is"
+            )
+        if before // _NO_BOMB < self._seen // _NO_BOMB:
+            what = f"{self._path}: the {self._seen >> 20} MB unpacked so far"
+            check_memory(self._seen, what, "give a smaller file")  # once more, to be joined
+        return part
+
+
 def read_bytes(path: str | os.PathLike) -> bytes:
     """The whole uncompressed content of a plain, .gz, .bz2 or .xz file."""
     with open_maybe_compressed(path) as stream:
+        if not isinstance(stream, _Guarded):
+            check_memory(Path(path).stat().st_size, f"{path}: its bytes", "give a smaller file")
         return stream.read()
 
 

@@ -31,6 +31,7 @@ from svmreduce.data.preparation import Choices, Preparation
 from svmreduce.data.table_text import TextFormat, read_text_table
 from svmreduce.data.tables import read_table, read_tables
 from svmreduce.errors import DataNote, InputError
+from svmreduce.memory import check_columns
 from svmreduce.rows import best_layout
 from svmreduce.types import Dataset, Matrix
 
@@ -85,6 +86,7 @@ def _libsvm_from(source: Source, n_features: int | None) -> tuple[sparse.csr_mat
         if not len(arrays["indices"]):
             raise InputError(f"{name}: n_features={n_features} is too small; give at least 1")
         libsvm_text.parse_libsvm(source.data, name, max_index=n_features)  # stops at the place
+    check_columns(n_features or libsvm_text.width(arrays), name)
     return libsvm_text.to_csr(arrays, n_features)
 
 

@@ -17,6 +17,7 @@ from svmreduce.core import parse
 from svmreduce.data.chunks import Text, close_gaps, is_not_finite, shown
 from svmreduce.data.files import write_whole
 from svmreduce.errors import InputError
+from svmreduce.memory import check_memory
 from svmreduce.types import Matrix
 
 MAX_INDEX = 2**31 - 1
@@ -44,6 +45,7 @@ def parse_libsvm(data: bytes, name: str, *, max_index: int = MAX_INDEX) -> dict[
     """
     text = Text(data, name)
     slots, rows = text.count(b":")
+    check_memory(24.0 * (slots[-1] + rows[-1]), f"{name}: its {slots[-1]} values in {rows[-1]} rows", "give fewer rows")
     labels, row_sizes = np.empty(rows[-1]), np.empty(rows[-1], np.int64)
     values, indices = np.empty(slots[-1]), np.empty(slots[-1], np.int32)
 

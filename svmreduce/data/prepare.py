@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-import psutil
 from scipy import sparse
 from sklearn import preprocessing
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -19,6 +18,7 @@ from sklearn.utils.sparsefuncs import min_max_axis
 
 from svmreduce.errors import InputError, nearest_name_error
 from svmreduce.label_keys import label_key
+from svmreduce.memory import free_bytes
 from svmreduce.types import Matrix
 
 
@@ -145,7 +145,7 @@ def make_scaler(name: str) -> Scaler:
 
 def dense_if_it_fits(X: sparse.csr_matrix, scaler: str) -> np.ndarray:
     """The dense copy of a sparse matrix, unless it would take more than half of the free memory."""
-    needed, free = X.shape[0] * X.shape[1] * 8, psutil.virtual_memory().available
+    needed, free = X.shape[0] * X.shape[1] * 8, free_bytes()
     if needed > free / 2:
         raise InputError(
             f"scaler {scaler!r} moves zeros, so {X.shape[0]} × {X.shape[1]} sparse rows would take "

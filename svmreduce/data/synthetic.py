@@ -11,10 +11,10 @@ import inspect
 from collections.abc import Callable
 
 import numpy as np
-import psutil
 from scipy.special import ndtr
 
 from svmreduce.errors import InputError, nearest_name_error
+from svmreduce.memory import check_memory
 from svmreduce.types import Dataset
 
 Rows = tuple[np.ndarray, np.ndarray]
@@ -50,14 +50,16 @@ def check_request(name: str, rows: int, params: dict) -> None:
     for key, value in params.items():
         if key not in known:
             raise nearest_name_error(f"parameter of {name}", key, known)
+        kind = type(known[key])
+        if isinstance(value, bool) or not isinstance(value, (int, float) if kind is float else kind):
+            raise InputError(f"{key} of {name}: {value!r} is out of range; need a value such as {known[key]!r}")
         least = _LEAST.get(key, -_LARGEST)
         if not (isinstance(value, str) or least <= value <= _LARGEST):
             bound = f"at least {least}" if key in _LEAST else "finite"
             raise InputError(f"{key} of {name}: {value} is out of range; need a number that is {bound}")
     shape = {"features": 2, "classes": 0, **known, **params}
-    free = psutil.virtual_memory().available
-    if _COPIES * 8 * (rows + shape["classes"]) * (shape["features"] + 1) > free:
-        raise InputError(f"{rows} rows of {name} do not fit into the {free / 2**30:.1f} GB of free memory; make fewer")
+    needed = _COPIES * 8 * (rows + shape["classes"]) * (shape["features"] + 1)
+    check_memory(needed, f"{rows} rows of {name}", "make fewer")
 
 
 def parameters(name: str) -> dict[str, object]:

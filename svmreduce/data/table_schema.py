@@ -16,6 +16,7 @@ import numpy as np
 from svmreduce.data.column_kinds import numbers_of
 from svmreduce.data.columns import ColumnChoice, Table
 from svmreduce.errors import DataNote, DataWarning, InputError
+from svmreduce.memory import check_memory
 
 _ROWS_AT_ONCE = 2048
 _SHOWN = 8
@@ -122,6 +123,9 @@ class TableSchema:
 
     def encode(self, table: Table, positions: Sequence[int]) -> np.ndarray:
         """The rows as numbers."""
+        widest = max((column.width for column in self.columns), default=0)
+        check_memory(16.0 * table.n_rows * self.width, f"{table.name}: {self.width} columns, {widest} of them for the "
+                     "categories of one,", "drop that column, or give it as numbers")  # fmt: skip
         X = np.zeros((table.n_rows, self.width))
         start, unknown = 0, {}
         for column, position in zip(self.columns, positions, strict=True):

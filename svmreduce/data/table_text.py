@@ -29,6 +29,7 @@ from svmreduce.data.table_fields import (
     likely_separator,
 )
 from svmreduce.errors import InputError
+from svmreduce.memory import check_memory
 
 SEPARATORS = (",", ";", "\t", " ", "|", ":")
 _LINES = 200  # looked at to find the separator and the header
@@ -143,6 +144,8 @@ class _TableText:
     def _cells(self, n_columns: int, has_header: bool) -> np.ndarray:
         text = self.text
         _, rows = text.count(b"\n")
+        what = f"{text.name}: {rows[-1]} rows of {n_columns} fields"
+        check_memory(16.0 * rows[-1] * n_columns, what, "give fewer rows or columns")
         values = np.empty((rows[-1], n_columns))
         bits = values.view(np.int64)
         separator = 0 if self.separator == " " else ord(self.separator)

@@ -6,14 +6,15 @@ key and the nearest valid name. A method's constructor is the schema of its para
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from svmreduce import guarded_yaml
 from svmreduce.errors import InputError
 from svmreduce.experiments import tolerances
 from svmreduce.registry import nearest_name_error
@@ -23,15 +24,32 @@ SCALES = ("smoke", "small", "full")
 
 def _number(value: Any) -> Any:
     """Powers may be written as the papers print them: 2^-4."""
-    if isinstance(value, str) and (found := re.fullmatch(r"(\d+(?:\.\d+)?)\^(-?\d+)", value)):
-        return float(found[1]) ** int(found[2])
+    if isinstance(value, str) and (found := re.fullmatch(r"(\d{1,20}(?:\.\d{1,20})?)\^(-?\d{1,9})", value)):
+        return _power(float(found[1]), int(found[2]))
     if isinstance(value, str) and re.fullmatch(r"-?\d+(\.\d*)?[eE]-?\d+", value):  # YAML reads 1e-3 as text
         return float(value)
     return [_number(entry) for entry in value] if isinstance(value, list) else _numbers(value)
 
 
+def _power(base: float, exponent: int) -> float:
+    try:
+        power = base**exponent
+    except (OverflowError, ZeroDivisionError):
+        power = math.inf
+    if math.isinf(power) or (base and not power):
+        raise InputError(f"{base:g}^{exponent} is outside of the range of doubles")
+    return power
+
+
 def _numbers(value: Any) -> Any:
-    return {key: _number(entry) for key, entry in value.items()} if isinstance(value, dict) else value
+    return {key: _named_number(key, entry) for key, entry in value.items()} if isinstance(value, dict) else value
+
+
+def _named_number(key: Any, value: Any) -> Any:
+    try:
+        return _number(value)
+    except InputError as error:
+        raise InputError(f"{key}: {error}") from None
 
 
 def _named(key: str):
@@ -112,6 +130,11 @@ class MethodPart(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
     name: str
 
+    @model_validator(mode="after")
+    def _has_numbers(self):
+        self.params  # noqa: B018 - a power that is too large is reported with its place
+        return self
+
     @property
     def params(self) -> dict[str, Any]:
         return _numbers(self.__pydantic_extra__ or {})
@@ -132,6 +155,7 @@ class LimitsConfig(_ConfigPart):
 
     seconds: float = Field(600, gt=0)
     memory_mb: float | None = Field(None, gt=0)
+    tasks: int = Field(50_000, ge=1)  # of the whole experiment: one that has more is most often a mistake
 
 
 Grid = Annotated[dict[str, list[Any]], BeforeValidator(_numbers)]
@@ -154,7 +178,7 @@ class Config(_ConfigPart):
     fits: bool = True  # false makes the reductions only
     seeds: list[Annotated[int, Field(ge=0, lt=2**32)]] = Field([0], min_length=1)
     repeats: int = Field(1, ge=1)
-    threads: int = Field(1, ge=1)
+    threads: int = Field(1, ge=1, le=4096)
     limits: LimitsConfig = LimitsConfig()
     scale: Literal["smoke", "small", "full"] = "small"
     compare: dict[str, dict[str, float]] = {}  # metric -> absolute, relative tolerance of the regression gate
@@ -194,19 +218,6 @@ def load(path: str | os.PathLike, *, scale: str | None = None, settings: dict[st
     return config
 
 
-class _OneValuePerKey(yaml.SafeLoader):
-    """YAML lets the last of two equal keys win; in an experiment that is a mistake."""
-
-    def construct_mapping(self, node, deep=False):
-        seen = set()
-        for key, _ in node.value:
-            if key.value in seen:
-                line = key.start_mark.line + 1
-                raise yaml.YAMLError(f"line {line}: the key {key.value!r} appears twice in one mapping")
-            seen.add(key.value)
-        return super().construct_mapping(node, deep)
-
-
 def _find(path: Path) -> Path:
     for place in (path, configs_folder() / path, configs_folder() / f"{path}.yaml"):
         if place.is_file():
@@ -218,12 +229,7 @@ def _read(path: Path, seen: tuple[Path, ...]) -> dict:
     """A file's content over that of the file it extends."""
     if path.resolve() in seen:
         raise InputError(f"{path}: extends: the files extend each other in a circle")
-    try:
-        content = yaml.load(path.read_text(encoding="utf-8"), _OneValuePerKey)
-    except yaml.YAMLError as error:
-        raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: not text; an experiment is a YAML file") from None
+    content = guarded_yaml.load_file(path)
     if not isinstance(content, dict):
         raise InputError(f"{path}: an experiment is a mapping of keys to values")
     base = content.pop("extends", None)

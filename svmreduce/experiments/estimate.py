@@ -18,7 +18,7 @@ def estimate(agenda: Agenda, earlier: Run | None) -> tuple[float, float]:
     """Seconds for all that is to do on one worker, and for which share of the tasks that is measured."""
     seen: dict[tuple, list[float]] = {}
     for record in earlier.records if earlier else ():
-        if record.is_ok:
+        if record.is_ok and record.seconds.get("total") is not None:
             seen.setdefault((record.kind, record.dataset, record.method), []).append(record.seconds["total"])
     total, measured = 0.0, 0
     for task in agenda.todo:

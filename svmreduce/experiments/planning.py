@@ -9,7 +9,9 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+import math
 import random
+from collections import Counter
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from itertools import product
@@ -83,6 +85,7 @@ def expand(config: Config) -> list[Task]:
 
     A block is one data set, fold, seed, repeat and grid point; machine noise then affects its methods equally.
     """
+    check_size(config)
     methods = methods_of(config)
     _tell_apart("data sets", [dataset.title for dataset in config.datasets])
     if config.scaling is not None:
@@ -106,12 +109,41 @@ def expand(config: Config) -> list[Task]:
     return list(tasks.values())
 
 
+def check_size(config: Config) -> None:
+    """Count the tasks before any of them is made: a slip in a grid may stand for more than memory can hold."""
+    factors = {
+        "grid": math.prod(len(values) for values in config.grid.values()),
+        "solvers and reducers": sum(
+            _combinations(entry) * (_combinations(reducer) if reducer.name != "none" else 1)
+            for entry in config.solvers
+            for reducer in _reducers_of(entry, config)
+        ),
+        "seeds": len(config.seeds),
+        "repeats": config.repeats,
+        "folds of all datasets": sum((dataset.split or config.split).folds or 1 for dataset in config.datasets),
+    }
+    total = math.prod(factors.values())
+    if total > config.limits.tasks:
+        product_of = " × ".join(f"{name} {count}" for name, count in factors.items())
+        raise InputError(
+            f"{total} fits ({product_of}) are more than limits.tasks, {config.limits.tasks}; "
+            "shorten one of these, or raise limits.tasks"
+        )
+
+
+def _combinations(part: MethodPart) -> int:
+    return math.prod(len(value) for value in part.params.values() if isinstance(value, list))
+
+
+def _reducers_of(entry: SolverConfig, config: Config) -> list[MethodPart]:
+    return [entry.reducer] if entry.reducer else (config.reducers or [MethodPart(name="none")])
+
+
 def methods_of(config: Config) -> list[PlannedMethod]:
     """The rows of the tables, each checked: unknown names and parameters, impossible pairs."""
     methods = []
     for entry in config.solvers:
-        reducers = [entry.reducer] if entry.reducer else (config.reducers or [MethodPart(name="none")])
-        for reducer in reducers:
+        for reducer in _reducers_of(entry, config):
             methods += _variants(entry, None if reducer.name == "none" else reducer, config)
     labels = [method.label for method in methods]
     _tell_apart("methods", labels)
@@ -136,8 +168,8 @@ def methods_of(config: Config) -> list[PlannedMethod]:
 
 
 def _tell_apart(what: str, labels: list[str]) -> None:
-    for label in labels:
-        if labels.count(label) > 1:
+    for label, count in Counter(labels).items():
+        if count > 1:
             raise InputError(f"two {what} are called {label!r}: give one another name with 'as'")
 
 
@@ -158,12 +190,13 @@ def _variants(entry: SolverConfig, reducer: MethodPart | None, config: Config) -
                 f"{entry.name} after {reducer.name}: its rows carry weights, and {entry.name} takes none "
                 f"({solver_class.weights_reason}){off}"
             )
-    of_solver, of_reducer = _each(entry.params), _each(reducer.params if reducer else {})
+    solver_params, reducer_params = entry.params, reducer.params if reducer else {}
+    of_solver, of_reducer = _each(solver_params), _each(reducer_params)
     plain = entry.as_ or (f"{reducer.name} + {entry.name}" if reducer else entry.name)
     methods = []
     for own, its in product(of_solver, of_reducer):
-        varied = [(key, own[key]) for key, value in entry.params.items() if isinstance(value, list)]
-        varied += [(key, its[key]) for key, value in its.items() if reducer and isinstance(reducer.params[key], list)]
+        varied = [(key, own[key]) for key, value in solver_params.items() if isinstance(value, list)]
+        varied += [(key, its[key]) for key, value in reducer_params.items() if isinstance(value, list)]
         label = " ".join([plain, *(f"{key}={_short(value)}" for key, value in varied)])
         methods.append(PlannedMethod(label, entry.name, own, reducer.name if reducer else None, its))
     return methods

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from svmreduce import guarded_yaml
 from svmreduce.errors import InputError
 from svmreduce.experiments.method_results import MethodResults, collect
 from svmreduce.experiments.metrics import summarise
@@ -31,13 +32,10 @@ class Run:
         path = self.path.with_name(CONFIG)
         if not path.exists():
             return {}
-        import yaml
-
         try:
-            config = yaml.safe_load(path.read_bytes())
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
-            why = " ".join(str(error).split())
-            raise InputError(f"{path}: is not readable YAML ({why}); restore or remove it") from None
+            config = guarded_yaml.load_file(path)
+        except InputError as error:
+            raise InputError(f"{error}; restore or remove it") from None
         if not isinstance(config, dict):
             raise InputError(f"{path}: is not a config; restore or remove it")
         return config

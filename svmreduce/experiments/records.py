@@ -139,18 +139,37 @@ class Record:
         """
         if not isinstance(content, dict) or not content.keys() >= _NEEDED:
             raise ValueError("keys of a record are missing")
-        if not all(isinstance(content[name], str) for name in ("kind", "id", "status", "dataset", "method")):
-            raise ValueError("the names of a record must be text")
-        if not all(isinstance(content[name], int) for name in ("fold", "seed", "repeat")):
-            raise ValueError("fold, seed and repeat must be whole numbers")
-        if not all(_is_numbers(content[name]) for name in ("seconds", "sizes", "scores")):
-            raise ValueError("seconds, sizes and scores must be numbers by name")
+        check_fields(content)
+        if content["kind"] not in (FIT, REDUCTION) or content["status"] not in (*FINISHED, *FAILED, SKIPPED):
+            raise ValueError("its kind or status is unknown")
         return cls(**_typed(content))
 
 
 _FIELDS = {entry.name: entry for entry in fields(Record)}
+_KINDS = {"str": str, "str | None": str, "int": int, "float | None": (int, float), "dict": dict}  # None see _typed
+_NAMES = ("kind", "id", "status", "dataset", "method", "fold", "seed", "repeat")  # never None
 _NEEDED = {name for name, entry in _FIELDS.items() if entry.default is MISSING and entry.default_factory is MISSING}
 _NEVER_NONE = {name: {"dict": dict, "str": str}.get(entry.type) for name, entry in _FIELDS.items()}
+
+
+def check_fields(content) -> None:
+    """Raise a ValueError if the value of a field, as far as it is there, is not of the field's type."""
+    if not isinstance(content, dict):
+        raise ValueError("it is not a mapping")
+    for name, entry in _FIELDS.items():
+        value = content.get(name)
+        if name in content and value is None and name in _NAMES:
+            raise ValueError(f"{name} is empty")
+        if value is not None and (not isinstance(value, _KINDS[entry.type]) or isinstance(value, bool)):
+            raise ValueError(f"{name} must be of the type {entry.type}")
+    for name in ("seconds", "cpu_seconds", "sizes", "scores"):
+        if not _is_numbers(content.get(name)):
+            raise ValueError(f"{name} must be numbers by name")
+    place = content.get("environment") or {}
+    if not isinstance(place.get("versions") or {}, dict) or not isinstance(place.get("load") or 0.0, int | float):
+        raise ValueError("its environment must have versions by name, and the load as a number")
+    if not isinstance(place.get("host") or "", str):
+        raise ValueError("the host in its environment must be text")
 
 
 def _typed(content: dict) -> dict:
@@ -159,8 +178,19 @@ def _typed(content: dict) -> dict:
     return {name: empty() if value is None and (empty := _NEVER_NONE[name]) else value for name, value in known.items()}
 
 
-def _is_numbers(section) -> bool:
-    """Nothing, or numbers by name; parts may have parts of their own."""
-    if isinstance(section, dict):
-        return all(_is_numbers(value) or isinstance(value, int | float) for value in section.values())
-    return section is None
+def _is_numbers(section: dict | None) -> bool:
+    """Nothing, or numbers by name; only the levels of a reduction's seconds have parts of their own."""
+    parts = dict(section or {})
+    levels = parts.pop("levels", None)
+    return all(value is None or _is_number(value) for value in parts.values()) and (
+        levels is None or _is_levels(levels)
+    )
+
+
+def _is_levels(levels) -> bool:
+    return isinstance(levels, dict) and all(value is None or _is_number(value) for value in levels.values())
+
+
+def _is_number(value) -> bool:
+    """A number that can be computed with: one of hundreds of digits is none."""
+    return isinstance(value, float) or (isinstance(value, int) and abs(value) < 10**300)

@@ -7,24 +7,33 @@ and machine agree.
 from __future__ import annotations
 
 import base64
+import json
 import zipfile
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, wait
-from dataclasses import asdict, dataclass, field
+from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from svmreduce.data.files import write_whole
+from svmreduce.errors import InputError
 from svmreduce.experiments import environment
 from svmreduce.experiments.config import Config
 from svmreduce.experiments.planning import Task
 from svmreduce.experiments.recorded_run import Run
 from svmreduce.experiments.records import SKIPPED, Record
 from svmreduce.experiments.store import Store
+from svmreduce.strict_json import dumps
 
 _EMPTY = {"seconds": {}, "sizes": {}, "counters": {}, "scores": {}}  # of an answer without results
+_FACTS = ("status", "reason", "task", "log", "memory_mb", "cpu_seconds", *_EMPTY)  # what an answer may say
 _NAMES = ("fold", "seed", "repeat", "method", "solver", "reducer", "solver_params", "reducer_params", "point")
 _NAMES += ("reduction", "size_of")  # what a record takes over from its task
+
+
+class EngineLost(InputError):
+    """The workers are gone, and the tasks in flight with them."""
 
 
 @dataclass
@@ -132,6 +141,11 @@ def execute(agenda: Agenda, store: Store, engine, tell: Callable[[Record], None]
 def _answer(future) -> dict:
     try:
         return future.result()
+    except (CancelledError, OSError) as error:  # nothing became of the task, so there is nothing to record
+        raise EngineLost(
+            f"the workers were lost ({type(error).__name__}: {' '.join(str(error).split())}): every finished task is "
+            "recorded; mend this and start the same run again"
+        ) from None
     except Exception as error:  # of the engine, not of the task: a cluster worker that died repeatedly
         return {"status": "crash", "reason": f"{type(error).__name__}: {' '.join(str(error).split())}"}
 
@@ -165,9 +179,8 @@ def _message(task: Task, done: dict[str, Record], folder: Path) -> dict:
 def _keep(path: Path, content: bytes) -> None:
     """The kept rows of a reduction, whole or not at all."""
     path.parent.mkdir(exist_ok=True)
-    new = path.with_suffix(".new")
-    new.write_bytes(content)
-    new.replace(path)
+    with write_whole(path) as file:
+        file.write(content)
 
 
 def _is_whole(path: Path) -> bool:
@@ -187,13 +200,19 @@ def _record(config: Config, task: Task, answer: dict, engine: str, started: str,
     env = answer.pop("environment", None) or {key: here[key] for key in ("code", "python", "versions", "host", "cpu")}
     threads = answer.pop("threads", None) or task.threads
     data_sha256 = answer.pop("data_sha256", None)
-    return Record(
+    facts = {"task": None} | _EMPTY | answer  # status and reason, and the facts as far as there are any
+    record = Record(
         kind=task.kind, id=task.id, experiment=config.name, scale=config.scale, baseline=config.baseline,
         dataset=task.title, **{name: getattr(task, name) for name in _NAMES},
-        **{"task": None} | _EMPTY | answer,  # status and reason, and the facts as far as there are any
+        **{name: value for name, value in facts.items() if name in _FACTS},
         environment=env | {"threads": threads, "data_sha256": data_sha256},
         engine=engine, started=started, run=stamp,
     )  # fmt: skip
+    try:
+        return Record.from_json(json.loads(dumps(record.to_json())))
+    except (ValueError, TypeError, RecursionError) as error:  # a method of one's own may report anything
+        failure = {"status": "error", "reason": f"what {task.method} reports cannot be recorded: {error}"}
+        return replace(record, **{"task": None} | _EMPTY | {"cpu_seconds": {}, "memory_mb": None, "log": ""} | failure)
 
 
 def _now() -> str:

@@ -16,9 +16,10 @@ import platform
 from datetime import UTC, datetime
 from pathlib import Path
 
+from svmreduce.data.files import write_whole
 from svmreduce.errors import InputError
 from svmreduce.experiments.recorded_run import CONFIG, Run
-from svmreduce.experiments.records import Record
+from svmreduce.experiments.records import Record, check_fields
 from svmreduce.strict_json import dumps
 
 RECORDS = "records.jsonl"
@@ -64,16 +65,27 @@ def read(path: str | os.PathLike, *, planned_only: bool = True) -> Run:
     common = {key: plan.get(key) for key in ("experiment", "scale", "baseline")}
     found = [latest[entry["id"]].renamed(entry | common) for entry in plan["tasks"] if entry["id"] in latest]
     other = len(latest.keys() - {entry["id"] for entry in plan["tasks"]})
+    if not found:
+        what = f"none of its {len(plan['tasks'])} planned records is there yet, only {other} of other settings"
+        raise NothingRecorded(f"{path}: {what}; run the experiment again (svmreduce run CONFIG)")
     return Run(found, unreadable, file, other, len(plan["tasks"]) - len(found))
 
 
 def _plan_beside(file: Path) -> dict | None:
+    path = file.with_name(PLAN)
     try:
-        return json.loads(file.with_name(PLAN).read_bytes())
+        plan = json.loads(path.read_bytes())
+        if not all(isinstance(plan[key], str | None) for key in ("experiment", "scale", "baseline")):
+            raise ValueError
+        if not isinstance(plan["tasks"], list):
+            raise ValueError
+        for entry in plan["tasks"]:
+            check_fields(entry | {"id": entry["id"]})  # every task has one
+        return plan
     except FileNotFoundError:
         return None
-    except ValueError:
-        raise InputError(f"{file.with_name(PLAN)}: is damaged; run the experiment again, which writes it") from None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise InputError(f"{path}: is damaged; run the experiment again, which writes it") from None
 
 
 _DECODER = json.JSONDecoder(parse_constant=lambda name: None)  # NaN written by another program
@@ -118,9 +130,8 @@ class Store:
         self._write_whole(CONFIG, text)
 
     def _write_whole(self, name: str, text: str) -> None:
-        new = self.folder / f"{name}.new"
-        new.write_text(text, encoding="utf-8")
-        os.replace(new, self.folder / name)
+        with write_whole(self.folder / name) as file:
+            file.write(text.encode("utf-8", "backslashreplace"))
 
     def append(self, record: Record) -> None:
         """Add one record; when this returns, it is on the disk."""

@@ -37,9 +37,12 @@ class GateMetric:
     section: str
     tolerance: GateTolerance
     higher_is_better: bool = False
+    either_way: bool = False  # no direction is better: any change is as bad
 
     def worsening(self, old: float, new: float) -> float:
         """By how much ``new`` is worse than ``old``; negative when it is better."""
+        if self.either_way:
+            return abs(new - old)
         return old - new if self.higher_is_better else new - old
 
     def value(self, record: Record) -> float | None:
@@ -60,7 +63,7 @@ GATE_METRICS = {
         GateMetric("objective", "counters", GateTolerance(relative=1e-3)),  # minimised, LIBSVM's sign
         GateMetric("residual_max", "counters", GateTolerance(relative=0.05, absolute=1e-9)),
         GateMetric("kept_rows", "sizes", GateTolerance(relative=0.02)),
-        GateMetric("vectors", "sizes", GateTolerance(relative=0.02)),
+        GateMetric("vectors", "sizes", GateTolerance(relative=0.02), either_way=True),
     )
 }
 DEFAULTS = {name: metric.tolerance for name, metric in GATE_METRICS.items()} | {

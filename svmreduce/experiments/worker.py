@@ -1,8 +1,7 @@
-"""One worker process: reads tasks as JSON lines, answers with JSON lines.
+"""What a worker process does: it reads tasks as JSON lines and answers with JSON lines.
 
 ``load → split → scale → reduce → solve → score``, each stage timed by itself; compiling and loading come
-before the clock starts. Whatever a method prints goes to the log, not into the answers. Run as
-``python -m svmreduce.experiments.worker``.
+before the clock starts. ``worker_start`` is how the process begins.
 """
 
 from __future__ import annotations
@@ -11,11 +10,11 @@ import base64
 import io
 import json
 import os
-import sys
-import threading
 import time
+import traceback
 import warnings
 from contextlib import contextmanager
+from typing import BinaryIO
 
 import numpy as np
 import psutil
@@ -189,29 +188,26 @@ def _peak_memory(reset: bool = False) -> float:
         return psutil.Process().memory_info().rss / 2**20
 
 
-def main() -> None:
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # whatever a method prints belongs in the log
-    _end_with_parent()
+def serve(source: BinaryIO, target: BinaryIO) -> None:
+    """Answer every message of ``source`` on ``target``, under the id that the message carries."""
     home = os.getcwd()
-
-    def answer(content: dict) -> None:
-        answers.write(json.dumps(content, default=_number) + "\n")
-        answers.flush()
-
-    for line in sys.stdin:
+    for line in source:
         message = json.loads(line)
-        os.chdir(home)  # in case a method changed it
+        number = message.pop("id")
+
+        def answer(content: dict, number=number) -> None:
+            target.write(json.dumps({"id": number, **content}, default=_number).encode() + b"\n")
+            target.flush()
+
+        os.chdir(home)  # in case a method went elsewhere
         try:
-            facts = run_task(**message, on_start=lambda: answer({"event": "started"}))
+            facts = run_task(**message, on_start=lambda answer=answer: answer({"event": "started"}))
             json.dumps(facts, default=_number)
         except InputError as error:
             facts = {"status": "skipped" if isinstance(error, DataMissing) else "error", "reason": str(error)}
         except MemoryError as error:
             facts = {"status": "memory", "reason": f"out of memory: {error}"}
         except Exception as error:
-            import traceback
-
             traceback.print_exc()
             facts = {"status": "error", "reason": f"{type(error).__name__}: {' '.join(str(error).split())}"}
         answer({"event": "done", **facts, "environment": environment.describe()})
@@ -221,19 +217,3 @@ def _number(value):
     if hasattr(value, "item"):
         return value.item()
     raise TypeError(f"{type(value).__name__} cannot be recorded")
-
-
-def _end_with_parent() -> None:
-    """A worker whose run was killed must not go on for hours."""
-    parent = os.getppid()
-
-    def watch():
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-if __name__ == "__main__":
-    main()

@@ -17,6 +17,7 @@ import numpy as np
 
 from svmreduce.data.files import read_bytes, write_whole
 from svmreduce.errors import InputError
+from svmreduce.memory import check_columns
 
 _CLASSES = "# classes "
 _FEATURES = "# features "
@@ -58,9 +59,11 @@ class ModelText:
             values = [kind(word) for word in words]
         except ValueError:
             name = "whole numbers" if kind is int else "numbers"
-            raise self.fail(self.lines[key], f"{key!r} takes {name}, got {' '.join(words)!r}") from None
+            raise self.fail(self.lines[key], f"{key!r} takes {name}, got {' '.join(words)[:60]!r}") from None
+        if kind is int and any(abs(value) >= 2**63 for value in values):
+            raise self.fail(self.lines[key], f"{key!r} has a number beyond 64 bits, {max(words, key=len)[:40]!r}")
         if not np.all(np.isfinite(np.array(values, dtype=float))):
-            raise self.fail(self.lines[key], f"{key!r} must be finite, got {' '.join(words)!r}")
+            raise self.fail(self.lines[key], f"{key!r} must be finite, got {' '.join(words)[:60]!r}")
         return values
 
     def number(self, key: str, kind: type = float):
@@ -68,8 +71,8 @@ class ModelText:
 
     def count(self, key: str, least: int = 0) -> int:
         value = self.number(key, int)
-        if value < least:
-            raise self.fail(self.lines[key], f"{key!r} must be at least {least}, got {value}")
+        if not least <= value <= _INT32:
+            raise self.fail(self.lines[key], f"{key!r} must be at least {least} and at most {_INT32}, got {value}")
         return value
 
     def labels(self, count: int) -> np.ndarray:
@@ -86,6 +89,7 @@ class ModelText:
         word = line[len(_FEATURES) :].strip()
         if not (word.isdecimal() and least <= int(word) < 2**31):
             raise self.fail(number, f"the number of features must be whole and at least {least}, got {word[:40]!r}")
+        check_columns(int(word), self.path)
         return int(word)
 
     def table(self, rows: int, columns: int, what: str) -> np.ndarray:

@@ -12,6 +12,7 @@ import warnings
 import numpy as np
 from scipy import sparse
 
+from svmreduce.memory import check_columns
 from svmreduce.model.text import ModelText
 
 _CHUNK = 2000  # lines formatted at a time
@@ -57,6 +58,7 @@ def parse_rows(text: ModelText, rows: int, coefs: int, first: int = 1) -> tuple[
     if not (np.all(np.isfinite(numbers)) and whole and ascending):
         raise _blame(text, lines, coefs)
     width = int(index.max()) + 1 - first if len(index) else 1
+    check_columns(width, text.path)
     vectors = sparse.csr_matrix(
         (pairs[:, 1].copy(), index.astype(np.int32) - first, indptr.astype(np.int32)), shape=(rows, width)
     )

@@ -24,7 +24,7 @@ from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from svmreduce.experiments.records import controlled_label
-from svmreduce.reports.render import printable
+from svmreduce.printable import printable
 
 INK, MUTED, GRID = "#1b1f24", "#646d76", "#dfe3e8"
 VERDICTS = {

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from html import escape
 
-from svmreduce.reports.render import Column, Table, is_empty, printable
+from svmreduce.printable import printable
+from svmreduce.reports.render import Column, Table, is_empty
 
 _ALONE = {"meta", "input"}  # elements without an end
 

@@ -14,7 +14,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from textwrap import fill
 
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+from svmreduce.printable import one_line, printable
+
+_FORMULA = re.compile(r"[=+\-@\t\r]")  # a spreadsheet would compute what begins so
+_SIGNED_NUMBER = re.compile(r"[+-][0-9.eE+-]+")
 
 
 @dataclass(frozen=True)
@@ -82,14 +85,14 @@ def terminal(tables: list[Table], width: int | None = None) -> str:
 
     texts = []
     for table in tables:
-        lines = [f"== {table.title}"]
+        lines = [f"== {one_line(table.title)}"]
         for columns in _blocks(table, width):
             cells = _cells(table, columns)
             if columns[0].is_text:
                 cells = _without_repeats(cells)
             titles = [column.title.replace(" ", "\n") for column in columns]
             lines += [tabulate(cells, titles, colalign=_align(columns), disable_numparse=True), ""]
-        notes = [fill(note, min(width or 120, 120), subsequent_indent="  ") for note in table.notes]
+        notes = [fill(one_line(note), min(width or 120, 120), subsequent_indent="  ") for note in table.notes]
         texts.append("\n".join([*lines, *notes]).rstrip("\n"))
     return "\n\n".join(texts) + "\n"
 
@@ -143,12 +146,16 @@ def comma_separated(table: Table) -> str:
 def _raw(value):
     if is_empty(value):
         return ""
-    return counts(value) if isinstance(value, dict) else value
+    value = counts(value) if isinstance(value, dict) else value
+    if not isinstance(value, str):
+        return value
+    value = printable(value)
+    return f"'{value}" if _FORMULA.match(value) and not _SIGNED_NUMBER.fullmatch(value) else value
 
 
 def _cells(table: Table, columns: list[Column]) -> list[list[str]]:
     return [
-        ["" if is_empty(row.get(column.key)) else _one_line(column.write(row[column.key])) for column in columns]
+        ["" if is_empty(row.get(column.key)) else one_line(column.write(row[column.key])) for column in columns]
         for row in table.rows
     ]
 
@@ -185,18 +192,9 @@ def _blocks(table: Table, width: int | None) -> list[list[Column]]:
     return blocks
 
 
-def printable(text: str) -> str:
-    """Without control characters and lone surrogates, which neither a page nor a figure can show."""
-    return _CONTROL.sub("\ufffd", text)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(str(text).split())
-
-
 def _plain_markdown(text: str) -> str:
     """Text that Markdown shows as it is, also inside a table."""
-    return "".join(f"\\{letter}" if letter in "\\|*`<[" else letter for letter in _one_line(text))
+    return "".join(f"\\{letter}" if letter in "\\|*`<[" else letter for letter in one_line(text))
 
 
 _LATEX = {letter: f"\\{letter}" for letter in "&%$#_{}"} | {
@@ -219,4 +217,4 @@ _LATEX = {letter: f"\\{letter}" for letter in "&%$#_{}"} | {
 
 def _plain_latex(text: str) -> str:
     """Text that LaTeX prints as it is."""
-    return "".join(_LATEX.get(letter, letter) for letter in _one_line(text))
+    return "".join(_LATEX.get(letter, letter) for letter in one_line(text))

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from svmreduce.experiments import store
-from tests.cli.commands import call
+from tests.cli.commands import call, fails
 
 CONFIG = {"name": "tiny", "datasets": [{"generator": "checkerboard", "rows": 100, "test_rows": 50, "as": "board"}],
           "solvers": ["libsvm", {"name": "smo", "as": "AESVM", "reducer": "derive_rs"}], "baseline": "libsvm",
@@ -63,3 +63,43 @@ def test_mistakes_are_one_line_and_exit_code_2(config, tmp_path, arguments, said
     result = call(*command)
     assert result.exit_code == 2 and said in result.stderr
     assert result.stderr.count("\n") == 1 and not (tmp_path / "run" / store.RECORDS).exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"grid": {"C": ["2^99999"]}}, "grid: C: 2^99999 is outside of the range of doubles"),
+        ({"grid": {"C": ["0^-1"]}}, "grid: C: 0^-1 is outside of the range of doubles"),
+        ({"solvers": [{"name": "smo", "C": "2^99999"}]}, "solvers.0: C: 2^99999 is outside"),
+        ({"split": {"folds": 10**9}}, "folds of all datasets 1000000000) are more than limits.tasks"),
+        ({"repeats": 10**9}, "repeats 1000000000"),
+        ({"grid": {"C": list(range(1, 1001)), "gamma": list(range(1, 1001))}}, "1000000 fits (grid 1000000"),
+        ({"solvers": [{"name": "smo", "C": list(range(1, 1001)), "tol": list(range(1, 1001))}]}, "solvers and"),
+        ({"solvers": ["exits:Solver"]}, "solver 'exits:Solver': SystemExit: 0"),
+        ({"solvers": ["raises:Solver"]}, "ZeroDivisionError: division by zero"),
+        ({"threads": 10**12}, "threads: Input should be less than or equal to 4096"),
+        ({"datasets": [{"generator": "blobs", "rows": 5, "params": {"features": [1]}}]}, "features of blobs: [1]"),
+        ({"datasets": [{"generator": "blobs", "rows": 10**400}]}, "need more than a billion GB of memory"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("command", ["plan", "run"])
+def test_what_cannot_be_planned_is_refused_before_anything_is_made(tmp_path, monkeypatch, command, changes, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "exits.py").write_text("import sys\nsys.exit(0)\n")
+    (tmp_path / "raises.py").write_text("1 / 0\n")
+    content = {"name": "odd", "datasets": [{"generator": "checkerboard", "rows": 50}], "solvers": ["smo"]} | changes
+    (tmp_path / "c.yaml").write_text(yaml.safe_dump(content))
+    assert said in fails(command, "c.yaml")
+    assert not (tmp_path / "results").exists()
+
+
+def test_the_limit_of_tasks_can_be_raised(tmp_path):
+    content = {
+        "name": "odd",
+        "datasets": [{"generator": "checkerboard", "rows": 50}],
+        "solvers": ["smo"],
+        "repeats": 60,
+    }
+    (tmp_path / "c.yaml").write_text(yaml.safe_dump(content | {"limits": {"tasks": 50}}))
+    assert "60 fits" in fails("plan", tmp_path / "c.yaml")
+    assert call("plan", tmp_path / "c.yaml", "--set", "limits.tasks=60").exit_code == 0

@@ -262,3 +262,21 @@ def test_sparse_rows_far_from_the_origin(seed):
     ours = SMO(C=1.0, gamma=0.1).fit(sparse.csr_matrix(X + 1e4), y)
     theirs = SVC(C=1.0, gamma=0.1).fit(X, y)
     assert_allclose(ours.decision_function(sparse.csr_matrix(X + 1e4)), theirs.decision_function(X), atol=0.02)
+
+
+def test_the_objective_is_that_of_the_solution_in_double():
+    """Rows of great weight leave float32 sums wrong in the fifth digit."""
+    from sklearn.metrics.pairwise import rbf_kernel
+
+    from svmreduce.solvers.smo import SMO
+
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(300, 5))
+        y = np.where(X[:, 0] + rng.normal(size=300) > 0, 1, -1)
+        weights = rng.choice([1, 10, 1000.0], 300)
+        C, gamma = 10 ** rng.uniform(0, 3), 10 ** rng.uniform(-2, 0)
+        fitted = SMO(C=C, gamma=gamma).fit(X, y, sample_weight=weights)
+        beta, target = fitted.dual_coef_[0], y[fitted.support_]
+        exact = 0.5 * beta @ rbf_kernel(fitted.support_vectors_, gamma=gamma) @ beta - target @ beta
+        assert fitted.objective_ == pytest.approx(exact, rel=1e-8)

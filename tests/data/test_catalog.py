@@ -343,3 +343,46 @@ def test_text_labels_without_numbers_are_an_error(place):
     place.file("t", b"1,yes\n2,no\n")
     with pytest.raises(InputError, match="are text: map them to numbers under 'labels'"):
         catalog.load("t")
+
+
+# ---- cards that nobody should believe
+
+
+@pytest.mark.parametrize("name", ["../../x", "/etc/passwd", "a/b", "a\\b", ".hidden", "''", '"a\\nb"', '"\\e[31m"'])
+@pytest.mark.parametrize("key", ["file", "label_file", "download"])
+def test_a_card_names_files_of_its_own_folders_only(place, name, key):
+    facts = {"file": name} if key == "file" else {key: f"{{file: {name}, url: 'http://localhost/x'}}"}
+    place.card(card_text(**facts))
+    with pytest.raises(InputError, match=r"tiny.yaml: splits.train.*is not a plain file name"):
+        catalog.load("tiny")
+
+
+def test_a_download_with_a_wrong_checksum_is_not_kept(place, server):
+    folder, address, _ = server
+    (folder / "tiny").write_bytes(b"1 1:1\n")
+    place.card(card_text(url=f"{address}/tiny"))
+    with pytest.raises(InputError, match=r"http.*/tiny has the sha256"):
+        catalog.load("tiny")
+    assert [path for path in place.cache.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (card_text(extra="members: [a, b]"), "members: a mapping"),
+        (card_text(extra="members: {a: 3}"), "members.a: a mapping"),
+        (card_text(extra="members: {a: {variants: [1]}}"), "members.a: variants: a mapping"),
+        (card_text(extra="variants: 3\nmembers: {a: {}}"), "variants: a mapping"),
+        (card_text(extra="features: 2"), "the key 'features' is given twice"),
+        (card_text(rows="1:30"), "splits.train.rows: YAML reads '1:30'"),
+        (card_text(file=None, part_of="nowhere", slice="[0, 1]"), "part_of: 'nowhere' is not a split"),
+        (card_text(file=None, part_of="train", slice="[0, 1]"), "part_of: 'train' is not a split"),
+        (card_text(extra="format: idx"), "idx needs a 'label_file'"),
+        (card_text(extra="? [a]\n: 1"), "a key must be a plain word"),
+    ],
+)
+def test_a_card_of_odd_types_is_refused_with_its_key(place, text, said):
+    place.card(text)
+    with pytest.raises(InputError) as error:
+        catalog.load("tiny")
+    assert "tiny.yaml" in str(error.value) and said in str(error.value)

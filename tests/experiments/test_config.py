@@ -127,7 +127,7 @@ def test_every_experiment_that_comes_with_the_package_can_be_planned(path, scale
 def test_a_key_that_appears_twice_is_reported_with_its_line(tmp_path):
     path = write(tmp_path)
     path.write_text(path.read_text() + "name: again\n")
-    with pytest.raises(InputError, match=r"line [0-9]+: the key 'name' appears twice"):
+    with pytest.raises(InputError, match=r"line [0-9]+: the key 'name' is given twice"):
         load(path)
 
 

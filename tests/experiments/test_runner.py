@@ -7,11 +7,13 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from concurrent.futures import Future
 from operator import attrgetter
 
 import pytest
 import yaml
 
+from svmreduce.errors import InputError
 from svmreduce.experiments import runner, store
 from svmreduce.experiments.config import load
 from svmreduce.experiments.engines import open_engine
@@ -257,3 +259,40 @@ def alive(pid):
     import psutil
 
     return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+
+
+class _Lost:
+    """An engine whose scheduler goes away with the second task."""
+
+    name, slots = "dask", 1
+
+    def __init__(self):
+        self.submitted = 0
+
+    def submit(self, message, seconds, memory_mb):
+        future = Future()
+        self.submitted += 1
+        if self.submitted == 1:
+            future.set_result({"status": "ok", "reason": ""})
+        else:
+            future.cancel()
+            future.set_running_or_notify_cancel()
+        return future
+
+
+def test_what_was_cancelled_is_not_recorded(tmp_path):
+    config = load(write(tmp_path))
+    agenda = runner.make_agenda(config, expand(config), None, tmp_path / "run", engine="dask")
+    with store.Store(tmp_path / "run") as writer, pytest.raises(InputError, match="start the same run again"):
+        runner.execute(agenda, writer, _Lost())
+    assert [record.status for record in store.read(tmp_path / "run").records] == ["ok"]
+
+
+def test_a_full_disk_names_the_file_of_a_reduction(tmp_path, monkeypatch):
+    def full(self, *_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("svmreduce.data.files.open", full, raising=False)
+    path = tmp_path / "reductions" / "abc.npz"
+    with pytest.raises(InputError, match=r"abc\.npz: cannot be written \(No space left on device\)"):
+        runner._keep(path, b"rows")

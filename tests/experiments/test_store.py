@@ -129,7 +129,7 @@ def test_the_config_beside_the_records(tmp_path):
     assert read(tmp_path).config["compare"] == {"accuracy": {"absolute": 0.01}}
     (tmp_path / "config.yaml").write_text("name: [")
     assert len(read(tmp_path).records) == 1  # nobody asked for the config
-    with pytest.raises(InputError, match=r"config\.yaml: is not readable YAML .*restore or remove it"):
+    with pytest.raises(InputError, match=r"config\.yaml: not YAML: .*restore or remove it"):
         assert read(tmp_path).config
 
 
@@ -243,3 +243,54 @@ def test_a_failing_sync_is_a_failing_write(tmp_path, monkeypatch):
             patch.setattr(os, "fsync", refuse)
             store.append(record(fold=1))
     assert [entry.fold for entry in read(tmp_path).records] == [0]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"environment": 3}, {"environment": {"versions": [1]}}, {"environment": {"load": "high"}}, {"counters": [1]},
+        {"point": "C"}, {"solver_params": [1]}, {"reason": 5}, {"experiment": {}}, {"started": 3}, {"cpu_seconds": 1},
+        {"kind": "guess"}, {"status": "great"}, {"sizes": {"kept_rows": 10**400}}, {"log": ["x"]}, {"engine": 1},
+    ],
+)  # fmt: skip
+def test_a_record_of_odd_types_is_counted_as_unreadable(tmp_path, damage):
+    write(tmp_path, [made_up.record(), made_up.record(method="other") | damage])
+    found = read(tmp_path)
+    assert (len(found.records), found.unreadable) == (1, 1)
+
+
+def test_a_record_without_an_environment_is_read(tmp_path):
+    bare = {name: value for name, value in made_up.record().items() if name != "environment"}
+    assert read(write(tmp_path, [bare])).records[0].environment == {}
+
+
+@pytest.mark.parametrize(
+    "plan", ["{}", "3", "[]", "null", '{"tasks": 3}', "[" * 100_000, "{", '{"tasks": [{"id": []}]}']
+)
+def test_a_damaged_plan_is_one_line_that_says_so(tmp_path, plan):
+    write(tmp_path, [made_up.record()])
+    (tmp_path / "plan.json").write_text(plan)
+    with pytest.raises(InputError, match=r"plan.json: is damaged; run the experiment again"):
+        read(tmp_path)
+    assert len(read(tmp_path, planned_only=False).records) == 1  # which is what resuming reads
+
+
+def test_a_plan_without_any_of_its_records_says_so(tmp_path):
+    write(tmp_path, [made_up.record()])
+    plan = {"experiment": "x", "scale": "small", "baseline": None, "tasks": [{"id": "other"}]}
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    with pytest.raises(NothingRecorded, match="none of its 1 planned records is there yet, only 1 of other settings"):
+        read(tmp_path)
+
+
+def test_a_full_disk_names_the_file(tmp_path):
+    """Of the plan and of the config as of the records."""
+    code = (
+        "import resource, signal, sys; from svmreduce.experiments.store import Store\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        "with Store(sys.argv[1]) as store:\n"
+        "    getattr(store, sys.argv[2])('x' * 5000)\n"
+    )
+    for method, name in (("write_plan", "plan.json"), ("write_config", "config.yaml")):
+        done = subprocess.run([sys.executable, "-c", code, tmp_path, method], capture_output=True, text=True)
+        assert f"InputError: {tmp_path / name}: cannot be written (File too large)" in done.stderr

@@ -53,6 +53,8 @@ def record(dataset="toy", method="smo", kind="fit", **given) -> dict:
     for key, value in given.items():
         owner = next((made[section] for section in _SECTIONS if key in made[section]), made)
         owner[key] = value
+        if key in made["cpu_seconds"]:
+            made["cpu_seconds"][key] = value
     what = [made[key] for key in ("kind", "dataset", "method", "fold", "seed", "repeat", "point", "solver_params")]
     made["id"] = hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
     made["key"] = made["id"] + "-here"

@@ -18,7 +18,8 @@ from svmreduce.experiments.tolerances import DEFAULTS, GATE_METRICS, TIME_RATIO,
 REGRESSION, MISSING, IMPROVED, CHANGED = "regression", "missing", "improved", "changed"
 EXIT_REGRESSION = 1
 EXIT_NOT_COMPARABLE = 4
-SHORTEST_SUM = 0.5  # seconds; a ratio of shorter times is noise and is not judged
+SHORTEST_SUM = 0.5  # wall seconds; a ratio of shorter times is noise and is not judged
+SHORTEST_CPU = 0.1  # the same of processor seconds, which other processes on the machine hardly touch
 _RANK = {OK: 2, NOT_CONVERGED: 1}  # every other status has no result
 _RATIO = GateMetric(TIME_RATIO, "", DEFAULTS[TIME_RATIO])
 
@@ -128,10 +129,12 @@ def _status(old: Record, current: Record) -> Iterator[Finding]:
 
 
 def _judge_times(result: RunComparison, pairs: list[tuple[Record, Record]], tolerance: GateTolerance) -> None:
-    """Seconds of reducing and solving, summed over what both runs finished, relative to the baseline's in that run.
+    """Time of reducing and solving, summed over what both runs finished, relative to the baseline's in that run.
 
-    Sums below ``SHORTEST_SUM`` are noise: what a method should take now, its old time at the speed that the baseline
-    has now, and what it does take count as that much at least. A baseline must have more in both runs.
+    Processor time if every record has it: wall time on a busy machine is that of others, too. Sums below
+    ``SHORTEST_CPU`` (of wall time: ``SHORTEST_SUM``) are noise: what a method should take now, its old time at the
+    speed that the baseline has now, and what it does take count as that much at least. A baseline must have more in
+    both runs.
     """
     baselines = {record.baseline for pair in pairs for record in pair} - {None}
     if len(baselines) != 1:
@@ -140,9 +143,10 @@ def _judge_times(result: RunComparison, pairs: list[tuple[Record, Record]], tole
         return
     (baseline,) = baselines
     sums: dict[tuple[str, str], list[float]] = {}
+    by_cpu = all(_cpu_seconds(record) is not None for pair in pairs for record in pair)
+    shortest = SHORTEST_CPU if by_cpu else SHORTEST_SUM
     for old, current in pairs:
-        stage = "solve" if old.is_fit else "reduce"
-        seconds = [record.seconds.get(stage) for record in (old, current)]
+        seconds = [_cpu_seconds(record) if by_cpu else record.seconds.get(_stage(record)) for record in (old, current)]
         if None not in seconds:
             total = sums.setdefault((old.dataset, old.method), [0.0, 0.0])
             total[:] = [have + more for have, more in zip(total, seconds, strict=True)]
@@ -150,10 +154,10 @@ def _judge_times(result: RunComparison, pairs: list[tuple[Record, Record]], tole
         own, reference = sums[dataset, method], sums.get((dataset, baseline))
         if method == baseline or reference is None:
             continue
-        judged = min(reference) >= SHORTEST_SUM
+        judged = min(reference) >= shortest
         before, now = (mine / its if its else None for mine, its in zip(own, reference, strict=True))
         if judged:
-            before, now = (max(ratio, SHORTEST_SUM / reference[1]) for ratio in (before, now))
+            before, now = (max(ratio, shortest / reference[1]) for ratio in (before, now))
         result.ratios.append({"dataset": dataset, "method": method, "base": before, "new": now, "judged": judged})
         if judged:
             result.judged += 1
@@ -167,8 +171,17 @@ def _judge_times(result: RunComparison, pairs: list[tuple[Record, Record]], tole
     unjudged = sum(not ratio["judged"] for ratio in result.ratios)
     if unjudged:
         result.notes.append(
-            f"time ratios not judged, as {baseline} took less than {SHORTEST_SUM} s: {unjudged} of {len(result.ratios)}"
+            f"time ratios not judged, as {baseline} took less than {shortest} s: {unjudged} of {len(result.ratios)}"
         )
+
+
+def _stage(record: Record) -> str:
+    return "solve" if record.is_fit else "reduce"
+
+
+def _cpu_seconds(record: Record) -> float | None:
+    """Of the stage that is judged; a solver that reduces by itself has its whole fit in one number."""
+    return record.cpu_seconds.get(_stage(record), record.cpu_seconds.get("fit"))
 
 
 def _notes(base: Run, new: Run, old_rows: dict, new_rows: dict) -> Iterator[str]:

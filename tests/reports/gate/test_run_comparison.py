@@ -44,7 +44,6 @@ def test_a_run_is_as_good_as_itself():
         ("counters", "kernel_evals", 94500, 94501, 85499),
         ("counters", "objective", -12.4875, -12.48, -12.52),
         ("sizes", "kept_rows", 204, 205, 195),
-        ("sizes", "vectors", 81, 82, 78),
     ],
 )
 def test_each_metric_has_its_limit_and_its_direction(section, metric, fine, worse, better):
@@ -156,10 +155,11 @@ def test_a_gate_that_measured_nothing_does_not_pass():
     assert ElementTree.fromstring(junit(result)).get("errors") == "1"
 
 
-def times(libsvm, reduced, cells=2):
-    """Both methods on some cells, each cell with this many seconds of solving."""
+def times(libsvm, reduced, cells=2, cpu=None):
+    """Both methods on some cells, each cell with this many seconds of solving; ``cpu`` is the processor's share."""
     return [
         record("toy", method, fold=fold, solve=seconds)
+        | {"cpu_seconds": {} if cpu is None else {"solve": cpu * seconds}}
         for fold in range(cells)
         for method, seconds in (("libsvm", libsvm), ("reduced", reduced))
     ]
@@ -192,6 +192,23 @@ def test_time_ratios_are_told_and_can_be_tightened():
     short = judged(times(0.1, 0.1), times(0.1, 0.1))
     assert not short.ratios[0]["judged"]
     assert short.notes == ["time ratios not judged, as libsvm took less than 0.5 s: 1 of 1"]
+
+
+def test_processor_time_counts_where_it_is_known():
+    busy = [
+        entry | {"seconds": {"solve": 9.0}} if entry["method"] == "reduced" else entry for entry in times(1, 0.2, cpu=1)
+    ]
+    limit = from_flags(["time_ratio=70%"])
+    assert judged(times(1, 0.2, cpu=1), busy, limit).findings == []  # wall time of others
+    (finding,) = judged(times(1, 0.2, cpu=1), times(1, 0.4, cpu=1), limit).findings
+    assert (finding.verdict, finding.metric, finding.new) == ("regression", "time_ratio", 0.4)
+
+
+def test_a_lost_support_vector_is_as_bad_as_one_more():
+    for vectors in (79, 81):
+        new = changed(lambda entry, vectors=vectors: entry["sizes"].update(vectors=vectors))
+        (finding,) = judged(run(), new, from_flags(["vectors=0"])).findings
+        assert (finding.verdict, finding.metric, finding.new) == ("regression", "vectors", vectors)
 
 
 def test_only_cells_that_both_runs_finished_count_for_time():

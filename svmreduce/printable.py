@@ -1,0 +1,18 @@
+"""Text of others (names, reasons, file content) made safe to show: it may not steer a terminal, a page or a table."""
+
+from __future__ import annotations
+
+import re
+
+# Control characters, half letters, and the marks that make text run the other way. Line ends and tabs stay.
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: object) -> str:
+    """The text with a replacement sign for every character that steers instead of showing something."""
+    return _STEERING.sub("\ufffd", str(text))
+
+
+def one_line(text: object) -> str:
+    """Printable, and on one line."""
+    return printable(" ".join(str(text).split()))

@@ -1,0 +1,127 @@
+"""``python -m tests.drill --minutes N --seed S [--only KIND]``: what becomes of damaged input, by the thousand.
+
+Every case has its own seed, so that one that fails can be made again alone: ``--only KIND --case NUMBER``. Cases that
+need processes (kills, misbehaving methods, lost clusters) get a part of the time; the rest is for files.
+"""
+
+import argparse
+import json
+import math
+import random
+import resource
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from tests.drill import data_kinds, experiment_kinds, process_kinds
+from tests.drill.outcomes import BAD, FAULT, OUTCOMES, Outcome
+
+FILES = {
+    "libsvm": data_kinds.libsvm,
+    "csv": data_kinds.table,
+    "idx": data_kinds.idx,
+    "weights": data_kinds.weights,
+    "kernel-model": data_kinds.kernel_model,
+    "linear-model": data_kinds.linear_model,
+    "config": experiment_kinds.config,
+    "card": experiment_kinds.card,
+    "records": experiment_kinds.records,
+    "plan": experiment_kinds.plan,
+}
+PROCESSES = {"kill": process_kinds.kill, "plug-in": process_kinds.plug_in, "dask": process_kinds.dask}
+KINDS = FILES | PROCESSES
+_RATIO = 0.6  # of the time for cases that need processes
+_DASK_EVERY = 12  # of those cases, one is a lost cluster
+_MEMORY = 12 << 30
+
+
+def run_case(kind: str, seed: str, number: int, folder: Path) -> Outcome:
+    """One case in an empty folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    try:
+        return KINDS[kind](random.Random(f"{seed}/{kind}/{number}"), folder)
+    except Exception as error:  # of the drill itself, or of the program where the drill calls it directly
+        import traceback
+
+        return Outcome(FAULT, f"{type(error).__name__}: {error} | {traceback.format_exc()[-600:]}")
+
+
+def drill(
+    seconds: float, seed: str, kinds: list[str], keep: Path, *, cases: float = math.inf, tell=print
+) -> dict[str, Counter]:
+    """Case after case until the time is over, or every kind has had so many; counts by kind and outcome."""
+    counts: dict[str, Counter] = {kind: Counter() for kind in kinds}
+    numbers, spent = Counter(), Counter()
+    start = time.monotonic()
+    quick, slow = [kind for kind in kinds if kind in FILES], [kind for kind in kinds if kind in PROCESSES]
+    with tempfile.TemporaryDirectory(prefix="drill-") as folder:
+        while (elapsed := time.monotonic() - start) < seconds and min(numbers[kind] for kind in kinds) < cases:
+            is_slow = slow and (not quick or sum(spent[kind] for kind in slow) < _RATIO * elapsed)
+            kind = _next(slow, numbers) if is_slow else min(quick, key=numbers.__getitem__)
+            began = time.monotonic()
+            outcome = run_case(kind, seed, numbers[kind], Path(folder) / "case")
+            spent[kind] += time.monotonic() - began
+            counts[kind][outcome.kind] += 1
+            if outcome.kind in BAD:
+                tell(_saved(kind, seed, numbers[kind], outcome, Path(folder) / "case", keep))
+            numbers[kind] += 1
+    return counts
+
+
+def _next(slow: list[str], numbers: Counter) -> str:
+    others = [kind for kind in slow if kind != "dask"]
+    if "dask" in slow and (not others or sum(numbers[kind] for kind in others) >= _DASK_EVERY * (numbers["dask"] + 1)):
+        return "dask"
+    return min(others, key=lambda kind: numbers[kind] * (4 if kind == "plug-in" else 1))
+
+
+def _saved(kind, seed, number, outcome, folder, keep) -> str:
+    """Keep what failed, with the command that makes it again."""
+    place = keep / f"{kind}-{seed}-{number}"
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(folder, place, symlinks=True, ignore_dangling_symlinks=True)
+    again = f"python -m tests.drill --only {kind} --seed {seed} --case {number}"
+    (place / "why.txt").write_text(f"{outcome.kind}: {outcome.why}\n{again}\n", errors="backslashreplace")
+    return f"{outcome.kind}: {outcome.why[:500]!r}\n    {again}    (files in {place})"
+
+
+def table(counts: dict[str, Counter]) -> str:
+    """Markdown, one row per kind."""
+    lines = ["| kind | cases | " + " | ".join(OUTCOMES) + " |", "| --- |" + " ---: |" * (len(OUTCOMES) + 1)]
+    rows = [*counts.items(), ("all", sum(counts.values(), Counter()))]
+    for kind, count in rows:
+        lines.append(f"| {kind} | {count.total()} | " + " | ".join(str(count[name]) for name in OUTCOMES) + " |")
+    return "\n".join(lines)
+
+
+def main(arguments=None) -> int:
+    parser = argparse.ArgumentParser("python -m tests.drill", description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=1.0)
+    parser.add_argument("--seed", default="0")
+    parser.add_argument("--only", action="append", choices=list(KINDS), help="may be given several times")
+    parser.add_argument("--case", type=int, help="only this case of --only")
+    parser.add_argument("--keep", type=Path, default=Path("drill-failures"), help="folder for what failed")
+    parser.add_argument("--json", type=Path, help="write the counts to this file")
+    given = parser.parse_args(arguments)
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, hard))
+    try:
+        if given.case is not None:
+            outcome = run_case(given.only[0], given.seed, given.case, given.keep / "again")
+            print(f"{outcome.kind}: {outcome.why}\nfiles in {given.keep / 'again'}")
+            return int(outcome.kind in BAD)
+        counts = drill(60 * given.minutes, given.seed, given.only or list(KINDS), given.keep)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+    print(table(counts), *(f"{what}: {count}" for what, count in process_kinds.TALLY.items()), sep="\n")
+    if given.json:
+        given.json.write_text(json.dumps({kind: dict(count) for kind, count in counts.items()}, indent=1) + "\n")
+    return int(any(count[name] for count in counts.values() for name in BAD))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

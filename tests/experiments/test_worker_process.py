@@ -1,0 +1,110 @@
+"""A worker under fire: only its own answers are believed, and nothing that it started outlives it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import psutil
+import pytest
+import yaml
+
+from svmreduce.experiments import store
+from svmreduce.experiments.config import load
+from tests.experiments.test_runner import BOARD, alive, children_of, run, wait_for
+
+PLUG_INS = "tests.drill.plug_ins"
+
+
+def records_of(tmp_path, *names, solvers=("smo",)):
+    """The records of a run of these misbehaving methods between good ones, by method."""
+    bad = [{"name": f"{PLUG_INS}:{name}", "as": name} for name in names]
+    content = {"name": "fire", "datasets": [BOARD], "grid": {"C": [1, 2, 4]}, "solvers": [*solvers, *bad]}
+    path = tmp_path / "fire.yaml"
+    path.write_text(yaml.safe_dump(content))
+    found = {}
+    for record in run(load(path), tmp_path / "run")[0]:
+        found.setdefault(record.method, []).append(record)
+    return found
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    return [record.scores for record in records_of(tmp_path_factory.mktemp("good"))["smo"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("StrayLine", "it wrote b'hello' among its answers"),
+        ("Forges", "which does not carry the id of its task"),
+    ],
+)
+def test_a_stray_line_costs_its_own_task_and_no_other(tmp_path, undisturbed, name, said):
+    found = records_of(tmp_path, name)
+    assert [record.scores for record in found["smo"]] == undisturbed
+    assert all(record.status == "ok" for record in found["smo"])
+    assert all(record.status == "crash" and said in record.reason for record in found[name])
+
+
+def test_a_worker_broken_by_one_task_does_not_blame_the_next(tmp_path, undisturbed):
+    found = records_of(tmp_path, "ClosesStdin", "ClosesStreams", "WritesLater")
+    assert [record.scores for record in found["smo"]] == undisturbed
+    assert all(record.status == "ok" for record in (*found["smo"], *found["ClosesStdin"]))
+
+
+def test_facts_that_cannot_be_recorded_are_an_error_of_the_method(tmp_path):
+    found = records_of(tmp_path, "OddFacts", "Escapes")
+    assert {record.status for record in found["OddFacts"]} == {"error"}
+    assert "cannot be recorded" in found["OddFacts"][0].reason
+    assert store.read(tmp_path / "run").unreadable == 0  # what was written can be read
+
+
+def test_a_child_in_a_session_of_its_own_is_ended_too(tmp_path, monkeypatch):
+    monkeypatch.setenv("STARTED_BY", str(tmp_path))  # its descendants inherit it
+    records_of(tmp_path, "Daemon")
+    assert not [process for process in psutil.process_iter() if _started_by(process) == str(tmp_path)]
+
+
+def _started_by(process):
+    try:
+        return process.environ().get("STARTED_BY")
+    except psutil.Error:
+        return None
+
+
+def test_a_worker_that_only_starts_does_not_outlive_its_run(tmp_path):
+    """Its imports take seconds; the parent is watched before them."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys, time\n"
+        "class Slow:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'sklearn': time.sleep(30)\n"
+        "if 'worker' in ' '.join(sys.orig_argv): sys.meta_path.insert(0, Slow())\n"
+    )
+    path = tmp_path / "c.yaml"
+    path.write_text(yaml.safe_dump({"name": "slow", "datasets": [BOARD], "solvers": ["smo"]}))
+    command = [sys.executable, "-m", "svmreduce", "run", str(path), "-o", str(tmp_path / "run")]
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"}
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    wait_for(lambda: children_of(process.pid))
+    workers = children_of(process.pid)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    wait_for(lambda: not any(alive(pid) for pid in workers), 8)
+
+
+def test_modules_of_the_current_folder_take_no_place_of_a_package(tmp_path):
+    """Neither in the command nor in its workers."""
+    for name in ("tqdm", "sklearn", "numba"):
+        (tmp_path / f"{name}.py").write_text(
+            f"open({str(tmp_path / 'ran')!r}, 'a').write('{name} ')\nraise SystemExit(0)\n"
+        )
+    (tmp_path / "mine.py").write_text("from svmreduce.solvers.smo import SMO\nclass Mine(SMO): pass\n")
+    content = {"name": "own", "datasets": [BOARD], "solvers": ["smo", "mine:Mine"]}
+    (tmp_path / "c.yaml").write_text(yaml.safe_dump(content))
+    command = [sys.executable, "-m", "svmreduce", "run", "c.yaml", "-o", "run", "--json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert not (tmp_path / "ran").exists()
+    assert done.returncode == 0 and json.loads(done.stdout)["statuses"] == {"ok": 2}, done.stderr
