@@ -16,6 +16,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from svmreduce.data.libsvm_text import warm_up
+from svmreduce.solvers.smo import SMO
 from tests.drill import data_kinds, experiment_kinds, process_kinds
 from tests.drill.outcomes import BAD, FAULT, OUTCOMES, Outcome
 
@@ -54,6 +56,8 @@ def drill(
     seconds: float, seed: str, kinds: list[str], keep: Path, *, cases: float = math.inf, tell=print
 ) -> dict[str, Counter]:
     """Case after case until the time is over, or every kind has had so many; counts by kind and outcome."""
+    SMO.warm_up()  # compiling is not hanging
+    warm_up()
     counts: dict[str, Counter] = {kind: Counter() for kind in kinds}
     numbers, spent = Counter(), Counter()
     start = time.monotonic()
