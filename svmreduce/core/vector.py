@@ -41,6 +41,33 @@ def _bits_as_float64(typing, bits):
     return types.float64(types.int64), lambda _, builder, __, args: builder.bitcast(args[0], ir.DoubleType())
 
 
+TAGS = 4096  # places that fit into the low bits of a float32
+
+
+@intrinsic
+def tagged(typing, x, place):
+    """A float32 x ≥ 0 with a place below ``TAGS`` in its last twelve bits: the largest of many knows where it was."""
+
+    def generate(context, builder, signature, args):
+        word = ir.IntType(32)
+        high = builder.and_(builder.bitcast(args[0], word), ir.Constant(word, -TAGS))
+        return builder.bitcast(builder.or_(high, builder.trunc(args[1], word)), ir.FloatType())
+
+    return types.float32(types.float32, types.int64), generate
+
+
+@intrinsic
+def tag_of(typing, x):
+    """The place that ``tagged`` put in."""
+
+    def generate(context, builder, signature, args):
+        word = ir.IntType(32)
+        low = builder.and_(builder.bitcast(args[0], word), ir.Constant(word, TAGS - 1))
+        return builder.zext(low, ir.IntType(64))
+
+    return types.int64(types.float32), generate
+
+
 @register_jitable(inline="always")
 def _exp32(x):
     """exp(x) for x <= 0, within 2 ulp of absolute size one. A scalar libm call would not vectorise."""

@@ -1,0 +1,260 @@
+"""Solutions for many C on one kernel matrix: each starts from the last.
+
+The matrix of all rows is at hand, training and validation rows alike; a fold only says which rows may move. So f = Kβ
+of the validation rows comes for free. A problem has variables of which each belongs to a row (two for one row in
+ε-regression), with  target, lower·C ≤ β ≤ upper·C  and Σβ = 0, as in ``smo_engine.py``.
+
+Each round takes the variables that are free or violate the optimality conditions, makes pair steps on those alone in
+float32, brings f of all rows up to date in double, and looks at all of them again. The kernel values are float32
+numbers, as LIBSVM's are; with them the largest violation is exact.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from svmreduce.core.compact_steps import compact_steps
+from svmreduce.core.jit import njit, take
+from svmreduce.core.vector import TAGS, VECTOR
+
+ADMIT = 0.05  # of the gap: a row outside that violates more than this comes in
+IDLE = 0.02  # a row at a bound and this far on the right side is not needed
+FIRST, SHRINK = 0.3, 0.1  # of the gap: what a round leaves
+SAFETY = 0.5  # of the tolerance: what the last round leaves
+MOST_ROUNDS = 1000
+PART = 2048  # rows of f that are brought up to date at a time
+BOUND_START = 0.5  # first solution: all rows at their bound if f is then about this small
+
+
+@njit(fastmath=VECTOR)
+def _add_four(f, a, b, c, d, wa, wb, wc, wd):
+    for t in range(f.size):
+        f[t] += (wa * np.float64(a[t]) + wb * np.float64(b[t])) + (wc * np.float64(c[t]) + wd * np.float64(d[t]))
+
+
+@njit()
+def add_rows(K, n, rows, weights, count, f):
+    """f += Σ weights[r]·K[rows[r]] over the first ``count``."""
+    for s in range(0, n, PART):
+        e = min(n, s + PART)
+        for p in range(0, count, 4):
+            a, b, c, d = p, min(p + 1, count - 1), min(p + 2, count - 1), min(p + 3, count - 1)
+            _add_four(
+                f[s:e],
+                K[rows[a] * n + s : rows[a] * n + e],
+                K[rows[b] * n + s : rows[b] * n + e],
+                K[rows[c] * n + s : rows[c] * n + e],
+                K[rows[d] * n + s : rows[d] * n + e],
+                weights[a],
+                weights[b] if p + 1 < count else 0.0,
+                weights[c] if p + 2 < count else 0.0,
+                weights[d] if p + 3 < count else 0.0,
+            )
+
+
+@njit()
+def _extremes(moving, row_of, target, f, beta, lower, upper):
+    """Largest v that may go up and smallest that may go down."""
+    high, low = -np.inf, np.inf
+    for t in moving:
+        v = target[t] - f[row_of[t]]
+        if beta[t] < upper[t] and v > high:
+            high = v
+        if beta[t] > lower[t] and v < low:
+            low = v
+    return high, low
+
+
+@njit()
+def _violations(moving, row_of, target, f, beta, lower, upper, middle, out):
+    for a in range(moving.size):
+        t = moving[a]
+        v = target[t] - f[row_of[t]] - middle
+        out[a] = max(v if beta[t] < upper[t] else -np.inf, -v if beta[t] > lower[t] else -np.inf)
+
+
+@njit()
+def _choose(moving, violation, inside, admit, keep, capacity):
+    """Members of the next round; what was inside stays unless it idles."""
+    wanted = 0
+    for a in range(moving.size):
+        if violation[a] > (keep if inside[moving[a]] else admit):
+            wanted += 1
+    if wanted > capacity:
+        admit = keep = np.sort(violation)[moving.size - capacity]
+    members, count = np.empty(min(wanted, capacity), np.int64), 0
+    for a in range(moving.size):
+        t = moving[a]
+        take_it = violation[a] > (keep if inside[t] else admit) and count < members.size
+        inside[t] = take_it
+        if take_it:
+            members[count] = t
+            count += 1
+    return members[:count]
+
+
+@njit()
+def _solve_cell(K, n, row_of, moving, target, lower, upper, beta, f, tol, max_steps, block, members, filled):
+    """Optimise β from where it is. Returns high, low, steps, and the members with their block, for the next cell."""
+    violation = np.empty(moving.size)
+    inside = np.zeros(target.size, np.bool_)
+    for t in members:
+        inside[t] = True
+    capacity = min(TAGS, int(np.sqrt(block.size)))
+    steps = 0
+    for round_ in range(MOST_ROUNDS):
+        high, low = _extremes(moving, row_of, target, f, beta, lower, upper)
+        gap = high - low
+        if not gap > tol or steps >= max_steps:
+            break
+        middle = 0.5 * (high + low)
+        _violations(moving, row_of, target, f, beta, lower, upper, middle, violation)
+        new, idle = 0, 0
+        for a in range(moving.size):
+            new += violation[a] > ADMIT * gap and not inside[moving[a]]
+            idle += violation[a] < -IDLE and inside[moving[a]]
+        if new or idle > members.size // 4:
+            members = _choose(moving, violation, inside, ADMIT * gap, -IDLE, capacity)
+            filled = np.zeros(members.size, np.bool_)
+        rows = take(row_of, members)
+        part_beta, part_lower, part_upper = take(beta, members), take(lower, members), take(upper, members)
+        v, diagonal = np.empty(members.size, np.float32), np.empty(members.size, np.float32)
+        for a in range(members.size):
+            v[a] = target[members[a]] - f[rows[a]] - middle
+            diagonal[a] = K[rows[a] * n + rows[a]]
+        leave = max(SAFETY * tol, (SHRINK if round_ else FIRST) * gap)
+        made = compact_steps(
+            K, n, rows, block, filled, diagonal, part_beta, v, part_lower, part_upper, leave, max_steps - steps
+        )
+        count, changed, change = 0, np.empty(members.size, np.int64), np.empty(members.size)
+        for a in range(members.size):
+            t = members[a]
+            if part_beta[a] != beta[t]:
+                changed[count], change[count] = rows[a], part_beta[a] - beta[t]
+                beta[t] = part_beta[a]
+                count += 1
+        add_rows(K, n, changed, change, count, f)
+        steps += made
+        if made == 0:
+            break
+    high, low = _extremes(moving, row_of, target, f, beta, lower, upper)
+    return high, low, steps, members, filled
+
+
+@njit()
+def _balance(K, n, row_of, moving, target, lower, upper, beta, f):
+    """Make Σβ zero: the variables that want to go that way most go there, each as far as it can."""
+    excess = 0.0
+    for t in moving:
+        excess += beta[t]
+    if excess == 0.0:
+        return
+    sign = 1.0 if excess > 0 else -1.0
+    wish = np.empty(moving.size)
+    for a in range(moving.size):
+        t = moving[a]
+        wish[a] = sign * (target[t] - f[row_of[t]])
+    order = np.argsort(wish)
+    rows, change, count = np.empty(moving.size, np.int64), np.empty(moving.size), 0
+    excess = abs(excess)
+    for a in order:
+        t = moving[a]
+        bound = lower[t] if sign > 0 else upper[t]
+        room = sign * (beta[t] - bound)
+        if room <= 0.0:
+            continue
+        step = min(room, excess)
+        beta[t] = bound if step == room else beta[t] - sign * step
+        rows[count], change[count] = row_of[t], -sign * step
+        count += 1
+        excess -= step
+        if excess <= 0.0:
+            break
+    add_rows(K, n, rows, change, count, f)
+
+
+@njit()
+def _widen(K, n, row_of, moving, lower, upper, beta, f, ratio):
+    """Boxes grow: what is at a bound moves with it, the rest stays. Bounds and β are changed in place."""
+    free, bound = 0, 0
+    for t in moving:
+        if beta[t] != 0.0:
+            at_bound = beta[t] == upper[t] or beta[t] == lower[t]
+            bound += at_bound
+            free += not at_bound
+    # K·β of the bound ones times the ratio; or of all, less that of the free ones: whichever are fewer
+    take_bound = bound <= free
+    rows, change, count = np.empty(moving.size, np.int64), np.empty(moving.size), 0
+    for t in moving:
+        at_bound = beta[t] == upper[t] or beta[t] == lower[t]
+        if beta[t] != 0.0 and at_bound == take_bound:
+            rows[count], change[count] = row_of[t], beta[t] * (ratio - 1.0 if take_bound else 1.0 - ratio)
+            count += 1
+    if not take_bound:
+        for r in range(n):
+            f[r] *= ratio
+    add_rows(K, n, rows, change, count, f)
+    for t in moving:
+        at_upper, at_lower = beta[t] == upper[t], beta[t] == lower[t]
+        upper[t] *= ratio
+        lower[t] *= ratio
+        beta[t] = upper[t] if at_upper else lower[t] if at_lower else beta[t]
+
+
+@njit()
+def _first_beta(K, n, row_of, moving, lower, upper, beta, f):
+    """All at their bounds where C is so small that this is nearly the solution; nothing otherwise."""
+    rows, weights, total = np.empty(moving.size, np.int64), np.empty(moving.size), 0.0
+    for a in range(moving.size):
+        t = moving[a]
+        rows[a], weights[a] = row_of[t], upper[t] + lower[t]
+        total += abs(weights[a]) * abs(K[rows[a] * n + rows[0]])
+    if total < BOUND_START:
+        for a in range(moving.size):
+            beta[moving[a]] = weights[a]
+        add_rows(K, n, rows, weights, moving.size, f)
+
+
+@njit()
+def solve_path(K, n, row_of, target, lower, upper, C, tol, max_steps, block, f_out, beta_out, facts):
+    """Solve for every C, ascending.
+
+    Parameters
+    ----------
+    K : float32 array of n·n kernel values, symmetric
+    row_of : the row of K of each variable
+    target, lower, upper : of each variable; bounds for C = 1, both zero where it may not move
+    block : float32 room; the square root of its size is the most rows that pair steps run on
+    f_out, beta_out : (len(C), n) and (len(C), variables), filled with Kβ and β
+    facts : (len(C), 3), filled with intercept, gap and steps
+    """
+    moving = np.flatnonzero(upper > lower)
+    beta, f = np.zeros(target.size), np.zeros(n)
+    lower, upper = lower * C[0], upper * C[0]
+    _first_beta(K, n, row_of, moving, lower, upper, beta, f)
+    members, filled = np.empty(0, np.int64), np.empty(0, np.bool_)
+    for c in range(C.size):
+        if c:
+            _widen(K, n, row_of, moving, lower, upper, beta, f, C[c] / C[c - 1])
+        _balance(K, n, row_of, moving, target, lower, upper, beta, f)
+        high, low, steps, members, filled = _solve_cell(
+            K, n, row_of, moving, target, lower, upper, beta, f, tol, max_steps, block, members, filled
+        )
+        f_out[c], beta_out[c] = f, beta
+        facts[c, 0] = _intercept(moving, row_of, target, f, beta, lower, upper, high, low)
+        facts[c, 1], facts[c, 2] = max(0.0, high - low), steps
+
+
+@njit()
+def _intercept(moving, row_of, target, f, beta, lower, upper, high, low):
+    """Mean v of the free variables, or half-way between the extremes."""
+    total, free = 0.0, 0
+    for t in moving:
+        if lower[t] < beta[t] < upper[t]:
+            total += target[t] - f[row_of[t]]
+            free += 1
+    if free:
+        return total / free
+    if not np.isfinite(high):
+        return low if np.isfinite(low) else 0.0
+    return 0.5 * (high + low) if np.isfinite(low) else high
