@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmreduce.core.compact_steps import compact_steps
+from svmreduce.core.compact_steps import compact_steps, squeeze
 from svmreduce.core.jit import njit, take
 from svmreduce.core.vector import TAGS, VECTOR
 
@@ -74,33 +74,54 @@ def _violations(moving, row_of, target, f, beta, lower, upper, middle, out):
 
 
 @njit()
-def _choose(moving, violation, inside, admit, keep, capacity):
-    """Members of the next round; what was inside stays unless it idles."""
-    wanted = 0
+def _choose(moving, violation, gap, members, count, inside, block, stride, filled):
+    """Let violators in, and idle members out when they are many; returns how many members there are.
+
+    Members keep their places, so that the kernel values among them stay.
+    """
+    capacity = members.size
+    admit, keep = ADMIT * gap, -IDLE
+    new, idle = 0, 0
     for a in range(moving.size):
-        if violation[a] > (keep if inside[moving[a]] else admit):
-            wanted += 1
-    if wanted > capacity:
-        admit = keep = np.sort(violation)[moving.size - capacity]
-    members, count = np.empty(min(wanted, capacity), np.int64), 0
+        if inside[moving[a]]:
+            idle += violation[a] <= keep
+        else:
+            new += violation[a] > admit
+    stays = np.zeros(inside.size, np.bool_)
+    if count - idle + new > capacity:  # only the worst have room
+        for a in np.argsort(-violation)[:capacity]:
+            stays[moving[a]] = True
+    else:
+        for a in range(moving.size):
+            stays[moving[a]] = violation[a] > (keep if inside[moving[a]] else admit)
+    if 4 * idle > count or count + new > capacity:
+        mask, kept = np.empty(count, np.bool_), 0
+        for a in range(count):
+            mask[a] = stays[members[a]]
+        squeeze(block, stride, filled, mask)
+        for a in range(count):
+            inside[members[a]] = mask[a]
+            if mask[a]:
+                members[kept] = members[a]
+                kept += 1
+        count = kept
     for a in range(moving.size):
         t = moving[a]
-        take_it = violation[a] > (keep if inside[t] else admit) and count < members.size
-        inside[t] = take_it
-        if take_it:
-            members[count] = t
+        if stays[t] and not inside[t] and count < capacity:
+            members[count], filled[count], inside[t] = t, 0, True
             count += 1
-    return members[:count]
+    return count
 
 
 @njit()
-def _solve_cell(K, n, row_of, moving, target, lower, upper, beta, f, tol, max_steps, block, members, filled):
-    """Optimise β from where it is. Returns high, low, steps, and the members with their block, for the next cell."""
+def _solve_cell(K, n, row_of, moving, target, lower, upper, beta, f, tol, max_steps, block, stride, members, filled, count):
+    """Optimise β from where it is. Returns high, low, steps, and how many members there are, for the next cell."""
     violation = np.empty(moving.size)
     inside = np.zeros(target.size, np.bool_)
-    for t in members:
-        inside[t] = True
-    capacity = min(TAGS, int(np.sqrt(block.size)))
+    for a in range(count):
+        inside[members[a]] = True
+    changed, change = np.empty(members.size, np.int64), np.empty(members.size)
+    v, diagonal = np.empty(members.size, np.float32), np.empty(members.size, np.float32)
     steps = 0
     for round_ in range(MOST_ROUNDS):
         high, low = _extremes(moving, row_of, target, f, beta, lower, upper)
@@ -109,36 +130,28 @@ def _solve_cell(K, n, row_of, moving, target, lower, upper, beta, f, tol, max_st
             break
         middle = 0.5 * (high + low)
         _violations(moving, row_of, target, f, beta, lower, upper, middle, violation)
-        new, idle = 0, 0
-        for a in range(moving.size):
-            new += violation[a] > ADMIT * gap and not inside[moving[a]]
-            idle += violation[a] < -IDLE and inside[moving[a]]
-        if new or idle > members.size // 4:
-            members = _choose(moving, violation, inside, ADMIT * gap, -IDLE, capacity)
-            filled = np.zeros(members.size, np.bool_)
-        rows = take(row_of, members)
-        part_beta, part_lower, part_upper = take(beta, members), take(lower, members), take(upper, members)
-        v, diagonal = np.empty(members.size, np.float32), np.empty(members.size, np.float32)
-        for a in range(members.size):
-            v[a] = target[members[a]] - f[rows[a]] - middle
+        count = _choose(moving, violation, gap, members, count, inside, block, stride, filled)
+        now = members[:count]
+        rows = take(row_of, now)
+        part_beta = take(beta, now)
+        for a in range(count):
+            v[a] = target[now[a]] - f[rows[a]] - middle
             diagonal[a] = K[rows[a] * n + rows[a]]
         leave = max(SAFETY * tol, (SHRINK if round_ else FIRST) * gap)
-        made = compact_steps(
-            K, n, rows, block, filled, diagonal, part_beta, v, part_lower, part_upper, leave, max_steps - steps
-        )
-        count, changed, change = 0, np.empty(members.size, np.int64), np.empty(members.size)
-        for a in range(members.size):
-            t = members[a]
-            if part_beta[a] != beta[t]:
-                changed[count], change[count] = rows[a], part_beta[a] - beta[t]
-                beta[t] = part_beta[a]
-                count += 1
-        add_rows(K, n, changed, change, count, f)
+        made = compact_steps(K, n, rows, block, stride, filled, diagonal[:count], part_beta, v[:count],
+                             take(lower, now), take(upper, now), leave, max_steps - steps)  # fmt: skip
+        moved = 0
+        for a in range(count):
+            if part_beta[a] != beta[now[a]]:
+                changed[moved], change[moved] = rows[a], part_beta[a] - beta[now[a]]
+                beta[now[a]] = part_beta[a]
+                moved += 1
+        add_rows(K, n, changed, change, moved, f)
         steps += made
         if made == 0:
             break
     high, low = _extremes(moving, row_of, target, f, beta, lower, upper)
-    return high, low, steps, members, filled
+    return high, low, steps, count
 
 
 @njit()
@@ -232,14 +245,15 @@ def solve_path(K, n, row_of, target, lower, upper, C, tol, max_steps, block, f_o
     beta, f = np.zeros(target.size), np.zeros(n)
     lower, upper = lower * C[0], upper * C[0]
     _first_beta(K, n, row_of, moving, lower, upper, beta, f)
-    members, filled = np.empty(0, np.int64), np.empty(0, np.bool_)
+    capacity = min(TAGS, moving.size, int(np.sqrt(block.size)))
+    stride = min(block.size // capacity, capacity + 16)  # powers of two would share few places of the cache
+    members, filled, count = np.empty(capacity, np.int64), np.zeros(capacity, np.int64), 0
     for c in range(C.size):
         if c:
             _widen(K, n, row_of, moving, lower, upper, beta, f, C[c] / C[c - 1])
         _balance(K, n, row_of, moving, target, lower, upper, beta, f)
-        high, low, steps, members, filled = _solve_cell(
-            K, n, row_of, moving, target, lower, upper, beta, f, tol, max_steps, block, members, filled
-        )
+        high, low, steps, count = _solve_cell(K, n, row_of, moving, target, lower, upper, beta, f, tol, max_steps,
+                                              block, stride, members, filled, count)  # fmt: skip
         f_out[c], beta_out[c] = f, beta
         facts[c, 0] = _intercept(moving, row_of, target, f, beta, lower, upper, high, low)
         facts[c, 1], facts[c, 2] = max(0.0, high - low), steps
