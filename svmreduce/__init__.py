@@ -14,6 +14,7 @@ _EXPORTS = {
     "Reduction": "svmreduce.types",
     "SVMClassifier": "svmreduce.solvers.base",
     "SVMRegressor": "svmreduce.solvers.base",
+    "SVMSearchCV": "svmreduce.search",
     "load_dataset": "svmreduce.data.formats",
     "load_model": "svmreduce.model",
     "load_training": "svmreduce.data.formats",

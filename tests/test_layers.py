@@ -18,6 +18,7 @@ LAYERS = (
     ("model",),
     ("solvers",),
     ("reducers",),
+    ("search",),
     ("papers", "experiments"),
     ("reports",),
     ("cli",),

@@ -15,6 +15,7 @@ import numpy as np
 
 from svmreduce.core.compact_steps import compact_steps, squeeze
 from svmreduce.core.jit import njit, take
+from svmreduce.core.tiles import finish
 from svmreduce.core.vector import TAGS, VECTOR
 
 ADMIT = 0.05  # of the gap: a row outside that violates more than this comes in
@@ -272,3 +273,11 @@ def _intercept(moving, row_of, target, f, beta, lower, upper, high, low):
     if not np.isfinite(high):
         return low if np.isfinite(low) else 0.0
     return 0.5 * (high + low) if np.isfinite(low) else high
+
+
+def matrix_from(kernel, base: np.ndarray) -> np.ndarray:
+    """Kernel values of all pairs of rows from their squared distances, or products; float32."""
+    K = base.copy()
+    none = np.zeros(len(base), np.float32)  # squared lengths are in the distances already
+    finish(kernel.code, float(kernel.gamma), float(kernel.coef0), int(kernel.degree), True, none, none, K)
+    return K

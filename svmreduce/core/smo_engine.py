@@ -38,7 +38,7 @@ MOST_IDLE_ROUNDS = 10  # in a row without a step: rounding leaves nothing to gai
 REPAIRS = 3  # corrections from double before the solver goes on in double
 
 
-def solve(X, target, lower, upper, kernel, *, tol=1e-3, cache_mb=1024, max_iter=-1, seed=0, threads=None, first=None):
+def solve(X, target, lower, upper, kernel, *, tol=1e-3, cache_mb=1024, max_iter=-1, seed=0, threads=None, first=None, start=None):
     """Minimise ½ βᵀKβ − targetᵀβ with Σβ = 0 and lower ≤ β ≤ upper.
 
     Parameters
@@ -58,10 +58,13 @@ def solve(X, target, lower, upper, kernel, *, tol=1e-3, cache_mb=1024, max_iter=
         All available cores by default.
     first : row numbers, optional
         The first working set, and its size as that of a first batch; random rows by default.
+    start : array of shape (n,), optional
+        A feasible β near the solution, such as that of a smaller C times the ratio; zeros by default.
     """
     if max_iter < 0:
         max_iter = max(10_000_000, 100 * X.shape[0])
-    search = _Search(X, target, lower, upper, kernel, tol, cache_mb, max_iter, seed, resolve_threads(threads), first)
+    search = _Search(X, target, lower, upper, kernel, tol, cache_mb, max_iter, seed, resolve_threads(threads), first,
+                     start)  # fmt: skip
     with single_threaded_blas:
         search.run()
     return search.result()
@@ -70,13 +73,15 @@ def solve(X, target, lower, upper, kernel, *, tol=1e-3, cache_mb=1024, max_iter=
 class _Search:
     """The state of one solve."""
 
-    def __init__(self, X, target, lower, upper, kernel, tol, cache_mb, max_iter, seed, threads, first):
+    def __init__(self, X, target, lower, upper, kernel, tol, cache_mb, max_iter, seed, threads, first,
+                 start=None):  # fmt: skip
         self.X, self.kernel, self.tol, self.cache_mb = X, kernel, tol, cache_mb
         self.target, self.lower, self.upper = target, lower, upper
         self.max_iter, self.threads = max_iter, threads
         self.rng = np.random.default_rng(seed)
         self.first, self.batch = first, FIRST_WORKING_SET if first is None else first.size
         self.n = X.shape[0]
+        self.start = start
         self.beta = np.zeros(self.n)
         self.v = target.astype(np.float64)
         self.far_beta = np.zeros(self.n)  # the β that the far rows' v knows
@@ -99,7 +104,7 @@ class _Search:
     # ------------------------------------------------------------ the loop
 
     def run(self):
-        new = self._first_rows()
+        new = self._first_rows() if self.start is None else self._rows_of_start()
         stage_tol = self.tol if self.near.all() else max(self.tol, ROUGH)
         idle_rounds = 0
         while self.n_iter < self.max_iter and idle_rounds < MOST_IDLE_ROUNDS:
@@ -137,6 +142,16 @@ class _Search:
         chosen = np.unique(np.concatenate([up[:take_up], down[: max(half, size - up.size)]]))
         self.near[chosen] = True
         return chosen if self.n > size else np.flatnonzero(self.upper > self.lower)
+
+    def _rows_of_start(self):
+        """Take β from where the caller has it; the rows at the margin and the violators are the working set."""
+        self.beta = np.array(self.start, dtype=np.float64)
+        self._subtract_products(np.arange(self.n), np.arange(self.n), self.beta)
+        self.far_beta = self.beta.copy()
+        self.intercept = _middle(*self._extremes())
+        self.near = self._violation() > -FAR
+        self.batch = self.work.capacity
+        return self._next_rows(ROUGH)
 
     def _optimise_with(self, new, tol):
         """Pair steps on the working set with these rows added; then the near rows' v."""

@@ -82,7 +82,7 @@ def _scatter(data, indices, indptr, rows, slot, T, A):
 
 
 @njit(fastmath=VECTOR)
-def _finish(code, gamma, coef0, degree, have_distances, left_norm, right_norm, A):
+def finish(code, gamma, coef0, degree, have_distances, left_norm, right_norm, A):
     """Turn dot products (or squared distances) into kernel values, in place."""
     n, b = A.shape
     zero = A.dtype.type(0)
@@ -181,7 +181,7 @@ def _fill(mode, code, gamma, coef0, degree, left, rows, T, right_norm, slot, A):
         np.dot(gathered, T, A)
     else:
         _scatter(data, indices, indptr, rows, slot, T, A)
-    _finish(code, gamma, coef0, degree, mode == DIFFERENCES, take(norm, rows), right_norm, A)
+    finish(code, gamma, coef0, degree, mode == DIFFERENCES, take(norm, rows), right_norm, A)
 
 
 @njit()

@@ -1,0 +1,181 @@
+"""Every fit of a grid, fold by fold: kernel values shared where they fit, solutions carried along C.
+
+Where the matrix of all rows fits into ``cache_mb``, squared distances (or products) are computed once, one matrix per
+gamma serves all folds, all C, all pairs of classes and the validation rows, and ``core.paths`` solves. Where it does
+not fit, ``core.smo_engine`` solves, each C from the solution of the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from threading import Lock
+from time import monotonic
+
+import numpy as np
+from scipy import sparse
+
+from svmreduce.core import smo_engine
+from svmreduce.core.jit import in_threads, resolve_threads
+from svmreduce.core.kernel_values import decision_function, single_threaded_blas
+from svmreduce.core.paths import matrix_from, solve_path
+from svmreduce.core.tiles import RADIAL
+from svmreduce.errors import InputError
+from svmreduce.kernels import KernelSpec
+
+BLOCK_ROWS = 4096  # the most rows that pair steps run on at a time
+BAND = 512  # rows of the shared matrix at a time
+MOST_STEPS = 10_000_000
+
+
+@dataclass(frozen=True)
+class PathResult:
+    """One gamma (and epsilon) on one fold: a list over C each."""
+
+    scores: list[float]
+    vectors: list[int]
+    gaps: list[float]
+    steps: list[int]
+    kernel_evals: int = 0
+
+
+class GridSearch:
+    """All fits of a grid.
+
+    Parameters
+    ----------
+    X : rows
+    kernels : one KernelSpec per gamma
+    C : ascending
+    folds : ClassFold or RegressionFold per fold
+    measure : of a fold, its predictions and decision values
+    reduce : (kernel, fold) -> rows and weights to train on instead of all, optional
+    """
+
+    def __init__(self, X, kernels, C, folds, measure, *, tol=1e-3, cache_mb=2048, threads=None, reduce=None):
+        self.X, self.kernels, self.C, self.folds, self.measure = X, kernels, C, folds, measure
+        self.tol, self.cache_mb, self.reduce = tol, cache_mb, reduce
+        self.threads = resolve_threads(threads)
+        self.stopped = False
+        self._lock = Lock()
+        matrix_mb = 4 * X.shape[0] ** 2 / 2**20
+        fit = int((cache_mb - 64) / matrix_mb) - 1  # one matrix is shared by all gammas
+        self.shares_matrix = reduce is None and fit >= 1
+        self.threads = min(self.threads, fit) if self.shares_matrix else self.threads
+
+    def run(self, report: Callable[[int, int, PathResult], object], done=frozenset(), deadline: float | None = None):
+        """Solve all that is not ``done``; ``report`` takes gamma, fold and result, one at a time."""
+        self._deadline = deadline
+        order = sorted(range(len(self.kernels)), key=lambda g: abs(g - (len(self.kernels) - 1) / 2))
+        order = [g for g in order if any((g, f) not in done for f in range(len(self.folds)))]
+        base = self._base() if self.shares_matrix and order else None
+        by_gamma = self.shares_matrix and len(order) >= self.threads
+        outer, inner = (self.threads, 1) if by_gamma else (1, self.threads if self.shares_matrix else 1)
+
+        def one_gamma(place):
+            g = order[place]
+            K = None if base is None or self._over() else matrix_from(self.kernels[g], base)
+
+            def one_fold(f):
+                if (g, f) not in done and not self._over():
+                    result = self._path(g, f, K)
+                    with self._lock:
+                        report(g, f, result)
+
+            in_threads(one_fold, len(self.folds), inner)
+
+        try:
+            with single_threaded_blas:
+                in_threads(one_gamma, len(order), outer)
+        except BaseException:
+            self.stopped = True  # threads end after the path they are at
+            raise
+
+    def _over(self) -> bool:
+        return self.stopped or (self._deadline is not None and monotonic() > self._deadline)
+
+    def _base(self) -> np.ndarray:
+        """Squared distances, or products, of all rows: in double, kept in float32."""
+        X, n = self.X, self.X.shape[0]
+        radial = self.kernels[0].code in RADIAL
+        if radial and not sparse.issparse(X):
+            X = X - X.mean(axis=0)  # distances do not change, and cancel less
+        norms = np.asarray(X.multiply(X).sum(axis=1)).ravel() if sparse.issparse(X) else np.einsum("ij,ij->i", X, X)
+        base = np.empty((n, n), np.float32)
+
+        def band(place):
+            rows = slice(place * BAND, (place + 1) * BAND)
+            product = X[rows] @ X.T
+            product = product.toarray() if sparse.issparse(product) else product
+            if radial:
+                product *= -2.0
+                product += norms[rows, None]
+                product += norms
+                np.maximum(product, 0.0, out=product)
+            base[rows] = product
+
+        with np.errstate(over="ignore", invalid="ignore"):
+            in_threads(band, -(-n // BAND), self.threads)
+        if radial:
+            np.fill_diagonal(base, 0.0)
+        if not np.isfinite(base.max()):
+            raise InputError("the numbers are too large for kernel values: scale the data")
+        return base
+
+    def _path(self, g: int, f: int, K) -> PathResult:
+        fold = self.folds[f]
+        problems = fold.problems()
+        decisions = np.zeros((len(self.C), fold.test.size, len(problems)))
+        used = np.zeros((len(self.C), self.X.shape[0]), bool)
+        gaps, steps, evals = np.zeros(len(self.C)), np.zeros(len(self.C), np.int64), 0
+        for p, problem in enumerate(problems):
+            if K is not None:
+                evals += self._on_matrix(K, problem, fold, decisions[:, :, p], used, gaps, steps)
+            else:
+                evals += self._on_rows(self.kernels[g], problem, fold, decisions[:, :, p], used, gaps, steps)
+        scores = [self.measure(fold, *fold.predict(decisions[c])) for c in range(len(self.C))]
+        return PathResult(scores, used.sum(axis=1).tolist(), gaps.tolist(), steps.tolist(), int(evals))
+
+    def _on_matrix(self, K, problem, fold, decisions, used, gaps, steps) -> int:
+        n = self.X.shape[0]
+        block = np.empty(min(BLOCK_ROWS, problem.target.size) ** 2, np.float32)
+        f_of, beta_of = np.empty((len(self.C), n)), np.empty((len(self.C), problem.target.size))
+        facts = np.empty((len(self.C), 3))
+        solve_path(K.ravel(), n, problem.rows, problem.target, problem.lower, problem.upper, self.C, self.tol,
+                   MOST_STEPS, block, f_of, beta_of, facts)  # fmt: skip
+        decisions[:] = f_of[:, fold.test] + facts[:, :1]
+        for c in range(len(self.C)):
+            used[c, problem.rows[beta_of[c] != 0]] = True
+        np.maximum(gaps, facts[:, 1], out=gaps)
+        steps += facts[:, 2].astype(np.int64)
+        return 0
+
+    def _on_rows(self, kernel: KernelSpec, problem, fold, decisions, used, gaps, steps) -> int:
+        """Without a matrix: the engine, each C from the last solution times the ratio."""
+        if self.reduce is not None:
+            problem = self.reduce(kernel, problem)
+        rows = problem.rows[: len(np.unique(problem.rows))]  # a regression has every row twice
+        doubled = rows.size < problem.rows.size
+        X = self.X[problem.rows] if doubled else self.X[rows]
+        beta, evals = None, 0
+        for c, C in enumerate(self.C):
+            start = None if beta is None else beta * (C / self.C[c - 1])
+            if start is not None:  # products of rounded numbers may be just beyond
+                start = np.clip(start, C * problem.lower, C * problem.upper)
+            found = smo_engine.solve(X, problem.target, C * problem.lower, C * problem.upper, kernel, tol=self.tol,
+                                     cache_mb=self.cache_mb / 4, threads=self.threads, start=start)  # fmt: skip
+            beta = found.beta
+            support = np.flatnonzero(beta)
+            values = decision_function(kernel, self.X[fold.test], X[support], beta[support, None], self.threads,
+                                       np.float32)  # fmt: skip
+            decisions[c] = values[:, 0] + found.intercept
+            used[c, problem.rows[support]] = True
+            gaps[c], steps[c] = max(gaps[c], found.gap), steps[c] + found.n_iter
+            evals += found.kernel_evals + fold.test.size * support.size
+            if self._over():
+                break
+        return evals
+
+
+def with_gamma(kernel: KernelSpec, gamma: float) -> KernelSpec:
+    return replace(kernel, gamma=float(gamma))

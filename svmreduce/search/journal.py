@@ -1,0 +1,70 @@
+"""What a search has done, kept in a file that is only ever appended to: one line per gamma and fold."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+
+from svmreduce.errors import InputError
+from svmreduce.search.fold_paths import PathResult
+
+
+class Journal:
+    """Results by gamma, epsilon, fold and the list of C.
+
+    Parameters
+    ----------
+    path : file; made if it is not there
+    identity : what must be equal for results to be used again (data, folds, kernel, tolerance …)
+
+    Raises
+    ------
+    InputError
+        When the file belongs to another search.
+    """
+
+    def __init__(self, path: str | os.PathLike, identity: dict):
+        self.path = Path(path)
+        head = json.dumps(identity, sort_keys=True)
+        self._results: dict[str, PathResult] = {}
+        text = self.path.read_bytes() if self.path.exists() else b""
+        whole = text[: text.rfind(b"\n") + 1]  # a line that was cut off by the end of a process does not count
+        lines = whole.decode("utf-8", "replace").splitlines()
+        if lines and lines[0] != head:
+            raise InputError(f"{self.path}: is of another search (other data or settings); remove it or name another")
+        for line in lines[1:]:
+            entry = json.loads(line)
+            self._results[entry["key"]] = PathResult(**entry["result"])
+        self._file = open(self.path, "ab")
+        if len(whole) < len(text):
+            self._file.truncate(len(whole))
+        if not lines:
+            self._write(head)
+
+    @property
+    def known(self) -> int:
+        return len(self._results)
+
+    def find(self, gamma: float, epsilon: float, fold: int, C: np.ndarray) -> PathResult | None:
+        return self._results.get(_key(gamma, epsilon, fold, C))
+
+    def append(self, gamma: float, epsilon: float, fold: int, C: np.ndarray, result: PathResult) -> None:
+        if len(result.scores) == len(C):
+            self._write(json.dumps({"key": _key(gamma, epsilon, fold, C), "result": vars(result)}))
+
+    def _write(self, line: str) -> None:
+        self._file.write(line.encode() + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self, *, remove: bool = False) -> None:
+        self._file.close()
+        if remove:
+            self.path.unlink(missing_ok=True)
+
+
+def _key(gamma, epsilon, fold, C) -> str:
+    return json.dumps([float(gamma), float(epsilon), int(fold), [float(value) for value in C]])

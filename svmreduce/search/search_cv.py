@@ -1,0 +1,332 @@
+"""The search as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from time import monotonic, perf_counter
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import rankdata
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold, check_cv
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from svmreduce.errors import InputError
+from svmreduce.kernels import KERNEL_CODES, KernelSpec
+from svmreduce.rows import canonical_rows
+from svmreduce.search.fold_paths import GridSearch, with_gamma
+from svmreduce.search.grid import USUAL_C, check_size, usual_gammas, values_of
+from svmreduce.search.problems import ClassFold, RegressionFold
+from svmreduce.search.scores import score_named
+from svmreduce.search.screening import reducer_named
+from svmreduce.solvers.base import ROWS
+from svmreduce.solvers.libsvm import LibsvmSVR
+from svmreduce.solvers.smo import SMO
+from svmreduce.types import RowsLike
+
+
+class SVMSearchCV(MetaEstimatorMixin, BaseEstimator):
+    """Choose C and gamma of an SVM by cross-validation, exactly, with everything shared that can be.
+
+    The same answers as ``GridSearchCV(SVC(), {"C": …, "gamma": …})`` up to ``tol``, much faster: kernel values are
+    computed once per gamma for all C, folds and validation rows, and each solution starts from that of the next smaller
+    C. With ``epsilon`` it searches an ε-SVR.
+
+    Parameters
+    ----------
+    C : numbers, optional
+        0.1 … 1000 if not given.
+    gamma : numbers, optional
+        Seven powers of 4 around one over the mean squared distance of the rows if not given.
+    epsilon : number or numbers, optional
+        Makes it a regression: errors up to here cost nothing.
+    kernel : {"rbf", "linear", "poly", "sigmoid", "kmod"}
+    coef0, degree : as in ``SMO``
+    class_weight : None, "balanced" or dict
+    scoring : {"accuracy", "balanced_accuracy", "f1", "auc", "mse", "r2"}, optional
+        Accuracy, or mse for a regression. Scores of mse are negative in ``cv_results_``: greater is better.
+    cv : int, splitter or iterable of (train, test)
+        As in scikit-learn: a whole number means stratified folds in file order.
+    repeats : int
+        More than one: that many times ``cv`` shuffled folds.
+    refit : bool
+        Train on all rows with the best cell.
+    tol : float
+        Largest violation of the optimality conditions, as LIBSVM's -e.
+    cache_mb : float
+        Memory for kernel values. Where the matrix of all rows does not fit, a slower way is taken.
+    threads : int, optional
+    random_state : int
+        Of shuffled folds, and of ``screen="random"``.
+    screen : {None, "aesvm", "random"}
+        Search on fewer rows first, then only the best cells on all rows.
+    budget : float, optional
+        Seconds after which no further fit begins; cells that are not finished have the score nan.
+
+    Attributes
+    ----------
+    cv_results_ : dict of arrays, as in scikit-learn, with mean_vectors, max_gap and iterations
+    best_params_, best_score_, best_index_, best_estimator_, n_splits_, refit_time_, scorer_
+    """
+
+    _required_parameters: ClassVar[list] = []
+
+    def __init__(
+        self,
+        C: Iterable[float] | None = None,
+        gamma: Iterable[float] | None = None,
+        epsilon: float | Iterable[float] | None = None,
+        kernel: str = "rbf",
+        coef0: float = 0.0,
+        degree: int = 3,
+        class_weight: str | dict | None = None,
+        scoring: str | None = None,
+        cv: object = 5,
+        repeats: int = 1,
+        refit: bool = True,
+        tol: float = 1e-3,
+        cache_mb: float = 2048,
+        threads: int | None = None,
+        random_state: int = 0,
+        screen: str | None = None,
+        budget: float | None = None,
+    ):
+        self.C = C
+        self.gamma = gamma
+        self.epsilon = epsilon
+        self.kernel = kernel
+        self.coef0 = coef0
+        self.degree = degree
+        self.class_weight = class_weight
+        self.scoring = scoring
+        self.cv = cv
+        self.repeats = repeats
+        self.refit = refit
+        self.tol = tol
+        self.cache_mb = cache_mb
+        self.threads = threads
+        self.random_state = random_state
+        self.screen = screen
+        self.budget = budget
+
+    # ------------------------------------------------------------ fit
+
+    def fit(self, X: RowsLike, y: ArrayLike, groups: ArrayLike | None = None, *, journal=None, report=None):
+        """Search, and train with the best.
+
+        Parameters
+        ----------
+        X, y : training rows
+        groups : for a ``cv`` that takes them
+        journal : Journal, optional
+            Keeps what is done, and knows what was done before.
+        report : callable, optional
+            Called with (paths done, paths in all, best cell so far) after each gamma and fold.
+        """
+        start = perf_counter()
+        deadline = None if self.budget is None else monotonic() + self.budget
+        X, y, targets = self._rows(X, y)
+        self._axes(X)
+        splits = list(self._splitter(y).split(X, y, groups))
+        self.n_splits_ = len(splits)
+        name, score = score_named(self.scoring, self._task())
+        self.scorer_ = name
+        shape = (len(self.C_), len(self.gamma_), len(self.epsilon_), len(splits))
+        self._scores, self._vectors = np.full(shape, np.nan), np.full(shape, np.nan)
+        self._gaps, self._steps = np.zeros(shape), np.zeros(shape, np.int64)
+        self.kernel_evals_, self.screened_ = 0, None
+        wanted = np.ones(shape[:3], bool)
+        if self.screen is not None:
+            wanted = self._screened(X, targets, splits, score, shape, deadline)
+        self._search(X, targets, splits, score, wanted, journal, report, deadline)
+        self._collect()
+        self.search_time_ = perf_counter() - start
+        if self.refit:
+            start = perf_counter()
+            self.best_estimator_ = self._estimator(self.best_params_).fit(X, y)
+            self.refit_time_ = perf_counter() - start
+        return self
+
+    def _task(self) -> str:
+        return "classification" if self.epsilon is None else "regression"
+
+    def _rows(self, X, y):
+        """Checked rows and labels, and class numbers or values."""
+        X, y = validate_data(self, X, y, **ROWS, y_numeric=self.epsilon is not None)
+        X = canonical_rows(X)
+        if self.epsilon is not None:
+            return X, np.asarray(y, np.float64), np.asarray(y, np.float64)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise InputError("a search needs rows of at least two classes; got 1 class")
+        return X, y, codes
+
+    def _axes(self, X) -> None:
+        if self.kernel not in KERNEL_CODES:
+            raise InputError(f"a search takes one of the kernels {', '.join(KERNEL_CODES)}; got {self.kernel!r}")
+        self.C_ = values_of("C", USUAL_C if self.C is None else self.C)
+        if self.kernel == "linear":
+            self.gamma_ = np.ones(1)
+        else:
+            self.gamma_ = values_of("gamma", usual_gammas(X) if self.gamma is None else self.gamma)
+        self.epsilon_ = np.zeros(1) if self.epsilon is None else values_of("epsilon", self.epsilon, zero=True)
+        check_size(self.C_, self.gamma_, self.epsilon_)
+
+    def _splitter(self, y):
+        if self.repeats > 1:
+            kind = RepeatedStratifiedKFold if self.epsilon is None else RepeatedKFold
+            return kind(n_splits=int(self.cv), n_repeats=self.repeats, random_state=self.random_state)
+        return check_cv(self.cv, y, classifier=self.epsilon is None)
+
+    def _folds(self, targets, splits, epsilon) -> list:
+        if self.epsilon is not None:
+            return [RegressionFold(targets, train, test, epsilon) for train, test in splits]
+        weight = self.class_weight
+        if isinstance(weight, dict):
+            weight = {int(np.searchsorted(self.classes_, label)): value for label, value in weight.items()}
+        return [ClassFold(targets, train, test, weight) for train, test in splits]
+
+    def _search(self, X, targets, splits, score, wanted, journal, report, deadline, reduce=None) -> None:
+        """Fill the scores of the wanted cells; journal and report see every path."""
+        kernel = KernelSpec(self.kernel, 1.0, self.coef0, self.degree)
+        paths = int(wanted.any(axis=0).sum()) * len(splits)
+        done_paths = 0
+
+        def measure(fold, prediction, decisions):
+            return score.sign * score.measure(targets[fold.test], prediction, decisions)
+
+        for e, epsilon in enumerate(self.epsilon_):
+            folds = self._folds(targets, splits, epsilon)
+            # gammas that want the same C are searched together
+            for chosen in np.unique(wanted[:, :, e].T, axis=0):
+                gammas = np.flatnonzero((wanted[:, :, e].T == chosen).all(axis=1))
+                if not chosen.any():
+                    continue
+                C = self.C_[chosen]
+                grid = GridSearch(X, [with_gamma(kernel, self.gamma_[g]) for g in gammas], C, folds, measure, tol=self.tol,
+                                  cache_mb=self.cache_mb, threads=self.threads, reduce=reduce)  # fmt: skip
+
+                def keep(place, f, result, known=False, gammas=gammas, e=e, epsilon=epsilon, C=C, chosen=chosen):
+                    nonlocal done_paths
+                    g = gammas[place]
+                    self._scores[chosen, g, e, f], self._vectors[chosen, g, e, f] = result.scores, result.vectors
+                    self._gaps[chosen, g, e, f], self._steps[chosen, g, e, f] = result.gaps, result.steps
+                    self.kernel_evals_ += result.kernel_evals
+                    done_paths += 1
+                    if journal is not None and not known:
+                        journal.append(self.gamma_[g], epsilon, f, C, result)
+                    if report is not None:
+                        report(done_paths, paths, self._best_so_far())
+
+                done = set()
+                for place, g in enumerate(gammas):
+                    for f in range(len(splits)):
+                        known = journal.find(self.gamma_[g], epsilon, f, C) if journal is not None else None
+                        if known is not None:
+                            keep(place, f, known, known=True)
+                            done.add((place, f))
+                grid.run(keep, done, deadline)
+        self.converged_ = bool((self._gaps <= self.tol).all())
+
+    def _screened(self, X, targets, splits, score, shape, deadline) -> np.ndarray:
+        """Which cells deserve all rows: the best of a search on fewer rows."""
+        start = perf_counter()
+        reduce = reducer_named(self.screen, X, self.random_state, self.threads)
+        self._search(X, targets, splits, score, np.ones(shape[:3], bool), None, None, deadline, reduce)
+        means = self._scores.mean(axis=3)
+        wanted = np.zeros(shape[:3], bool)
+        best = np.argsort(-np.where(np.isnan(means), -np.inf, means), axis=None)[: self.SCREENED_CELLS]
+        wanted[np.unravel_index(best, wanted.shape)] = True
+        kept = reduce.kept / max(1, reduce.given)
+        self.screened_ = {"by": self.screen, "rows_kept": kept, "seconds": perf_counter() - start,
+                          "cells": int(wanted.sum()), "exact_fits_saved": int((~wanted).sum()) * shape[3]}  # fmt: skip
+        self._screen_scores = means
+        self._scores[:], self._vectors[:] = np.nan, np.nan
+        self._gaps[:], self._steps[:] = 0.0, 0
+        return wanted
+
+    SCREENED_CELLS: ClassVar[int] = 8
+
+    # ------------------------------------------------------------ results
+
+    def _means(self) -> np.ndarray:
+        """Mean scores, nan where a fold is missing."""
+        return self._scores.mean(axis=-1)
+
+    def _best_so_far(self) -> dict | None:
+        means = self._means()
+        if np.isnan(means).all():
+            return None
+        c, g, e = np.unravel_index(np.nanargmax(means), means.shape)
+        return {"C": self.C_[c], "gamma": self.gamma_[g], "epsilon": self.epsilon_[e], "score": means[c, g, e]}
+
+    def _collect(self) -> None:
+        """``cv_results_`` and the best cell; of equal ones the smallest C, then the smallest gamma."""
+        cells = list(np.ndindex(self._scores.shape[:3]))
+        scores = np.array([self._scores[cell] for cell in cells])
+        mean = scores.mean(axis=1)
+        params = [self._params(*cell) for cell in cells]
+        filled = np.where(np.isnan(mean), np.nanmin(mean) - 1 if not np.isnan(mean).all() else 0.0, mean)
+        self.cv_results_ = {
+            "params": params,
+            **{f"param_{key}": np.ma.array([one[key] for one in params]) for key in params[0]},
+            **{f"split{f}_test_score": scores[:, f] for f in range(self.n_splits_)},
+            "mean_test_score": mean,
+            "std_test_score": scores.std(axis=1),
+            "rank_test_score": rankdata(-filled, method="min").astype(np.int32),
+            "mean_vectors": np.array([self._vectors[cell].mean() for cell in cells]),
+            "max_gap": np.array([self._gaps[cell].max() for cell in cells]),
+            "iterations": np.array([self._steps[cell].sum() for cell in cells]),
+        }
+        if np.isnan(mean).all():
+            raise InputError("no cell was finished: give more time (budget) or a smaller grid")
+        self.best_index_ = int(np.nanargmax(mean))
+        self.best_params_ = params[self.best_index_]
+        self.best_score_ = float(mean[self.best_index_])
+
+    def _params(self, c, g, e) -> dict:
+        params = {"C": float(self.C_[c])}
+        if self.kernel != "linear":
+            params["gamma"] = float(self.gamma_[g])
+        return params | ({} if self.epsilon is None else {"epsilon": float(self.epsilon_[e])})
+
+    def _estimator(self, params):
+        shared = {"kernel": self.kernel, "coef0": self.coef0, "degree": self.degree, "tol": self.tol,
+                  "threads": self.threads, **params}  # fmt: skip
+        return SMO(class_weight=self.class_weight, **shared) if self.epsilon is None else LibsvmSVR(**shared)
+
+    # ------------------------------------------------------------ the best estimator
+
+    def _best(self):
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_
+
+    def predict(self, X: RowsLike) -> np.ndarray:
+        return self._best().predict(X)
+
+    @available_if(lambda self: self.epsilon is None)
+    def decision_function(self, X: RowsLike) -> np.ndarray:
+        return self._best().decision_function(X)
+
+    def score(self, X: RowsLike, y: ArrayLike) -> float:
+        """The search's own measure of the best estimator on these rows."""
+        name, score = score_named(self.scoring, self._task())
+        y = np.asarray(y)
+        if name == "f1" and len(self.classes_) == 2:
+            y, prediction = y == self.classes_[1], self.predict(X) == self.classes_[1]
+        else:
+            prediction = self.predict(X)
+        decisions = self.decision_function(X) if self.epsilon is None else prediction
+        return score.sign * score.measure(y, prediction, decisions)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "classifier" if self.epsilon is None else "regressor"
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        return tags
