@@ -24,6 +24,7 @@ COMMANDS = {
     "report": ("svmreduce.cli.report:report", "Show a run: tables, figures, failures, environment."),
     "compare": ("svmreduce.cli.compare:compare", "Compare a new run with an old one; a gate for CI."),
     "train": ("svmreduce.cli.train:train", "Train one method on one file; writes a LIBSVM model."),
+    "tune": ("svmreduce.cli.tune:tune", "Choose C and gamma by cross-validation; exact and fast."),
     "predict": (
         "svmreduce.cli.predict:predict",
         "Predict a file with a model; prints accuracy, or MSE and R².",

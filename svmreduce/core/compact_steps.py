@@ -176,7 +176,5 @@ def compact_steps(K, n, rows, block, stride, filled, diagonal, beta, v, lower, u
             share, bend = 0.0, plain
             count = _turn(i, j, 0.0, places, d, 0) if step < room_i and step < room_j else 0
         steps += 1
-        best, high, low = _step_and_scan(
-            row_i, row_j, np.float32(share), q, np.float32(step), v, no_up, no_low, low
-        )
+        best, high, low = _step_and_scan(row_i, row_j, np.float32(share), q, np.float32(step), v, no_up, no_low, low)
     return steps

@@ -115,7 +115,9 @@ def _choose(moving, violation, gap, members, count, inside, block, stride, fille
 
 
 @njit()
-def _solve_cell(K, n, row_of, moving, target, lower, upper, beta, f, tol, max_steps, block, stride, members, filled, count):
+def _solve_cell(
+    K, n, row_of, moving, target, lower, upper, beta, f, tol, max_steps, block, stride, members, filled, count
+):
     """Optimise β from where it is. Returns high, low, steps, and how many members there are, for the next cell."""
     violation = np.empty(moving.size)
     inside = np.zeros(target.size, np.bool_)

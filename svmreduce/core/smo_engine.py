@@ -38,7 +38,21 @@ MOST_IDLE_ROUNDS = 10  # in a row without a step: rounding leaves nothing to gai
 REPAIRS = 3  # corrections from double before the solver goes on in double
 
 
-def solve(X, target, lower, upper, kernel, *, tol=1e-3, cache_mb=1024, max_iter=-1, seed=0, threads=None, first=None, start=None):
+def solve(
+    X,
+    target,
+    lower,
+    upper,
+    kernel,
+    *,
+    tol=1e-3,
+    cache_mb=1024,
+    max_iter=-1,
+    seed=0,
+    threads=None,
+    first=None,
+    start=None,
+):
     """Minimise ½ βᵀKβ − targetᵀβ with Σβ = 0 and lower ≤ β ≤ upper.
 
     Parameters

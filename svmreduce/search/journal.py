@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from pathlib import Path
 
 import numpy as np
+from scipy import sparse
 
 from svmreduce.errors import InputError
 from svmreduce.search.fold_paths import PathResult
@@ -38,7 +40,7 @@ class Journal:
         for line in lines[1:]:
             entry = json.loads(line)
             self._results[entry["key"]] = PathResult(**entry["result"])
-        self._file = open(self.path, "ab")
+        self._file = open(self.path, "ab")  # noqa: SIM115 - closed by close
         if len(whole) < len(text):
             self._file.truncate(len(whole))
         if not lines:
@@ -64,6 +66,14 @@ class Journal:
         self._file.close()
         if remove:
             self.path.unlink(missing_ok=True)
+
+
+def fingerprint(X, y: np.ndarray) -> str:
+    """A short name for these rows and labels."""
+    digest = hashlib.sha256(repr((X.shape, np.asarray(y).tolist())).encode())
+    for part in (X.data, X.indices, X.indptr) if sparse.issparse(X) else (np.ascontiguousarray(X),):
+        digest.update(part.tobytes())
+    return digest.hexdigest()[:16]
 
 
 def _key(gamma, epsilon, fold, C) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from time import monotonic, perf_counter
 from typing import ClassVar
 
@@ -20,6 +20,7 @@ from svmreduce.kernels import KERNEL_CODES, KernelSpec
 from svmreduce.rows import canonical_rows
 from svmreduce.search.fold_paths import GridSearch, with_gamma
 from svmreduce.search.grid import USUAL_C, check_size, usual_gammas, values_of
+from svmreduce.search.journal import Journal
 from svmreduce.search.problems import ClassFold, RegressionFold
 from svmreduce.search.scores import score_named
 from svmreduce.search.screening import reducer_named
@@ -115,7 +116,8 @@ class SVMSearchCV(MetaEstimatorMixin, BaseEstimator):
 
     # ------------------------------------------------------------ fit
 
-    def fit(self, X: RowsLike, y: ArrayLike, groups: ArrayLike | None = None, *, journal=None, report=None):
+    def fit(self, X: RowsLike, y: ArrayLike, groups: ArrayLike | None = None, *, journal: Journal | None = None,
+            report: Callable | None = None) -> SVMSearchCV:  # fmt: skip
         """Search, and train with the best.
 
         Parameters
@@ -133,7 +135,7 @@ class SVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         self._axes(X)
         splits = list(self._splitter(y).split(X, y, groups))
         self.n_splits_ = len(splits)
-        name, score = score_named(self.scoring, self._task())
+        name, score = score_named(self.scoring, self.task())
         self.scorer_ = name
         shape = (len(self.C_), len(self.gamma_), len(self.epsilon_), len(splits))
         self._scores, self._vectors = np.full(shape, np.nan), np.full(shape, np.nan)
@@ -143,15 +145,16 @@ class SVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         if self.screen is not None:
             wanted = self._screened(X, targets, splits, score, shape, deadline)
         self._search(X, targets, splits, score, wanted, journal, report, deadline)
-        self._collect()
+        self.collect()
         self.search_time_ = perf_counter() - start
         if self.refit:
             start = perf_counter()
-            self.best_estimator_ = self._estimator(self.best_params_).fit(X, y)
+            self.best_estimator_ = self.estimator_for(self.best_params_).fit(X, y)
             self.refit_time_ = perf_counter() - start
         return self
 
-    def _task(self) -> str:
+    def task(self) -> str:
+        """What it searches: classification, or regression where ``epsilon`` is given."""
         return "classification" if self.epsilon is None else "regression"
 
     def _rows(self, X, y):
@@ -204,11 +207,12 @@ class SVMSearchCV(MetaEstimatorMixin, BaseEstimator):
             folds = self._folds(targets, splits, epsilon)
             # gammas that want the same C are searched together
             for chosen in np.unique(wanted[:, :, e].T, axis=0):
-                gammas = np.flatnonzero((wanted[:, :, e].T == chosen).all(axis=1))
+                gammas = np.flatnonzero((chosen == wanted[:, :, e].T).all(axis=1))
                 if not chosen.any():
                     continue
                 C = self.C_[chosen]
-                grid = GridSearch(X, [with_gamma(kernel, self.gamma_[g]) for g in gammas], C, folds, measure, tol=self.tol,
+                kernels = [with_gamma(kernel, self.gamma_[g]) for g in gammas]
+                grid = GridSearch(X, kernels, C, folds, measure, tol=self.tol,
                                   cache_mb=self.cache_mb, threads=self.threads, reduce=reduce)  # fmt: skip
 
                 def keep(place, f, result, known=False, gammas=gammas, e=e, epsilon=epsilon, C=C, chosen=chosen):
@@ -265,12 +269,12 @@ class SVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         c, g, e = np.unravel_index(np.nanargmax(means), means.shape)
         return {"C": self.C_[c], "gamma": self.gamma_[g], "epsilon": self.epsilon_[e], "score": means[c, g, e]}
 
-    def _collect(self) -> None:
+    def collect(self) -> None:
         """``cv_results_`` and the best cell; of equal ones the smallest C, then the smallest gamma."""
         cells = list(np.ndindex(self._scores.shape[:3]))
         scores = np.array([self._scores[cell] for cell in cells])
         mean = scores.mean(axis=1)
-        params = [self._params(*cell) for cell in cells]
+        params = [self.params_of(*cell) for cell in cells]
         filled = np.where(np.isnan(mean), np.nanmin(mean) - 1 if not np.isnan(mean).all() else 0.0, mean)
         self.cv_results_ = {
             "params": params,
@@ -289,13 +293,15 @@ class SVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         self.best_params_ = params[self.best_index_]
         self.best_score_ = float(mean[self.best_index_])
 
-    def _params(self, c, g, e) -> dict:
+    def params_of(self, c: int, g: int, e: int) -> dict:
+        """The parameters of a cell, by its places on the axes of C, gamma and epsilon."""
         params = {"C": float(self.C_[c])}
         if self.kernel != "linear":
             params["gamma"] = float(self.gamma_[g])
         return params | ({} if self.epsilon is None else {"epsilon": float(self.epsilon_[e])})
 
-    def _estimator(self, params):
+    def estimator_for(self, params: dict) -> BaseEstimator:
+        """An unfitted estimator of one cell."""
         shared = {"kernel": self.kernel, "coef0": self.coef0, "degree": self.degree, "tol": self.tol,
                   "threads": self.threads, **params}  # fmt: skip
         return SMO(class_weight=self.class_weight, **shared) if self.epsilon is None else LibsvmSVR(**shared)
@@ -315,7 +321,7 @@ class SVMSearchCV(MetaEstimatorMixin, BaseEstimator):
 
     def score(self, X: RowsLike, y: ArrayLike) -> float:
         """The search's own measure of the best estimator on these rows."""
-        name, score = score_named(self.scoring, self._task())
+        name, score = score_named(self.scoring, self.task())
         y = np.asarray(y)
         if name == "f1" and len(self.classes_) == 2:
             y, prediction = y == self.classes_[1], self.predict(X) == self.classes_[1]

@@ -1,0 +1,268 @@
+"""``svmreduce tune``: choose C and gamma by cross-validation."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from time import perf_counter
+
+import click
+
+from svmreduce.cli.common import (
+    check_writable,
+    compile_off_the_clock,
+    json_option,
+    print_json,
+    print_pairs,
+    quiet_option,
+    rows_options,
+    threads_option,
+    timed_rows,
+)
+from svmreduce.errors import InputError
+
+_EPILOG = """\b
+Examples:
+  svmreduce tune train.txt
+  svmreduce tune train.txt model.txt
+  svmreduce tune --log2c -5,15,2 --log2g -15,3,2 --folds 5 ijcnn1:train model.txt
+  svmreduce tune --C 0.1,1,10 --gamma 0.01,0.1 --metric balanced_accuracy train.txt
+  svmreduce tune --budget 60 --state search.jsonl train.txt model.txt
+  svmreduce tune --screen aesvm --json ijcnn1:train
+  svmreduce tune --epsilon 0.01,0.1 house.txt model.txt
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("train", metavar="TRAIN")
+@click.argument("model", metavar="[MODEL]", required=False)
+@click.option("--C", "-C", "C", metavar="LIST", help="Values of C, such as 0.1,1,10.")
+@click.option("--gamma", "-g", metavar="LIST", help="Values of gamma, such as 0.01,0.1.")
+@click.option("--log2c", metavar="BEGIN,END,STEP", help="Powers of 2 for C, as in grid.py: -5,15,2.")
+@click.option("--log2g", metavar="BEGIN,END,STEP", help="Powers of 2 for gamma: -15,3,2.")
+@click.option("--epsilon", "-p", metavar="LIST", help="Regression (ε-SVR): errors up to here cost nothing.")
+@click.option("-t", "--kernel", default="rbf", show_default=True, help="linear, poly, rbf, sigmoid or kmod.")
+@click.option("-d", "--degree", type=int, default=3, show_default=True, help="Degree of the poly kernel.")
+@click.option("-r", "--coef0", type=float, default=0.0, show_default=True, help="Constant of poly, sigmoid and kmod.")
+@click.option("--class-weight", type=click.Choice(["balanced"]), help="Weigh classes by the inverse of their shares.")
+@click.option("--metric", metavar="NAME", help="accuracy, balanced_accuracy, f1, auc; mse, r2.  [accuracy, or mse]")
+@click.option("--folds", type=click.IntRange(min=2), default=5, show_default=True)
+@click.option(
+    "--repeats", type=click.IntRange(min=1), default=1, show_default=True, help="Of all folds, shuffled anew."
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the folds.")
+@click.option("-e", "--tol", type=float, default=1e-3, show_default=True, help="Largest violation of optimality.")
+@click.option("-m", "--cache-mb", type=float, default=2048, show_default=True, help="Memory for kernel values, in MB.")
+@click.option(
+    "--budget", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Begin no fit after this."
+)
+@click.option("--screen", type=click.Choice(["aesvm", "random", "none"]), default="none", show_default=True,
+              help="Look at the grid on fewer rows; then the best cells on all.")  # fmt: skip
+@click.option("--state", metavar="FILE", help="Keep what is done here and resume.  [MODEL.tune, until it is done]")
+@threads_option
+@rows_options
+@json_option
+@quiet_option
+def tune(train, model, n_features, label, as_json, quiet, state, seed, folds, **options):
+    """Choose C and gamma for TRAIN by cross-validation; with MODEL, train on all rows with the best.
+
+    The problem is LIBSVM's and every fit is exact to --tol. Ctrl-C keeps what is done: the same command goes on from
+    there if it has a MODEL or --state. The score of the winner is a little too good, because it was chosen by it:
+    for an honest one use rows that the search has not seen.
+    """
+    from svmreduce.search.surface import Surface
+
+    if model:
+        check_writable(model, train)
+    state_file = state or (f"{model}.tune" if model else None)
+    if state_file:
+        check_writable(state_file, train, model)
+    search = _search_from(options, seed, folds)
+    data, load = timed_rows(train, "train", n_features, label, quiet)
+    _check_labels(train, data, search)
+    compile_off_the_clock(_warm_up, quiet=quiet)
+    journal = _journal(state_file, search, data, folds, seed) if state_file else None
+    known = journal.known if journal else 0
+    if known and not quiet:
+        click.echo(f"resuming: {known} of the paths along C are done ({state_file})", err=True)
+    interrupted = False
+    try:
+        search.fit(data.X, data.y, journal=journal, report=None if quiet else _progress())
+    except KeyboardInterrupt:
+        interrupted = True
+        with suppress(InputError):
+            search.collect()
+    if interrupted and not hasattr(search, "best_params_"):
+        raise click.Abort()
+    search.refit_time_ = 0.0
+    surface = Surface(search)
+    missing = [cell for cell in _cells(surface) if cell["status"] == "not finished"]
+    if model and not interrupted:
+        search.refit_time_ = _refit(search, data, model)
+    if journal:
+        journal.close(remove=not (state or missing or interrupted))
+    record = _record(search, surface, data, load)
+    print_json(record) if as_json else None if quiet else _print(record, search, surface, model)
+    if missing:
+        again = f"; the same command goes on from {state_file}" if state_file else "; --state FILE would keep them"
+        click.echo(f"Warning: {len(missing)} of {len(record['grid'])} cells are not finished{again}", err=True)
+    if interrupted:
+        raise click.Abort()
+
+
+def _search_from(options: dict, seed: int, folds: int):
+    from svmreduce.search import SVMSearchCV
+    from svmreduce.search.grid import parsed_list, parsed_powers, values_of
+
+    axes = {}
+    for name, powers in (("C", "log2c"), ("gamma", "log2g")):
+        listed, exponents = options.pop(name), options.pop(powers)
+        if listed is not None and exponents is not None:
+            raise InputError(f"--{name} and --{powers} both give values of {name}; leave one out")
+        if listed is not None:
+            axes[name] = parsed_list(f"--{name}", listed)
+        elif exponents is not None:
+            axes[name] = parsed_powers(f"--{powers}", exponents)
+    epsilon = options.pop("epsilon")
+    if epsilon is not None:
+        words = [word for word in epsilon.split(",") if word.strip()]
+        try:
+            axes["epsilon"] = values_of("--epsilon", [float(word) for word in words], zero=True)
+        except ValueError:
+            raise InputError(f"--epsilon: not numbers: {epsilon!r}") from None
+    screen, metric = options.pop("screen"), options.pop("metric")
+    return SVMSearchCV(
+        **axes,
+        **options,
+        scoring=metric,
+        cv=folds,
+        random_state=seed,
+        refit=False,
+        screen=None if screen == "none" else screen,
+    )
+
+
+def _check_labels(train: str, data, search) -> None:
+    """Folds must be possible, and labels suit the task."""
+    from svmreduce.search.scores import score_named
+
+    score_named(search.scoring, search.task())
+    if data.task == "regression" and search.epsilon is None:
+        raise InputError(f"{train}: the labels are not classes but numbers; give --epsilon for a regression")
+    if search.epsilon is None:
+        import numpy as np
+        from sklearn.model_selection import RepeatedStratifiedKFold
+
+        classes, counts = np.unique(data.y, return_counts=True)
+        if len(classes) < 2:
+            raise InputError(f"{train}: all rows are of one class; there is nothing to learn")
+        if counts.min() < search.cv:
+            raise InputError(
+                f"{train}: class {classes[counts.argmin()]} has {counts.min()} rows, too few for {search.cv} folds: "
+                f"use --folds {max(2, counts.min())}" + (", or leave the class out" if counts.min() < 2 else "")
+            )
+        splitter = RepeatedStratifiedKFold
+    else:
+        from sklearn.model_selection import RepeatedKFold as splitter
+
+        if data.n_rows < search.cv:
+            raise InputError(f"{train}: {data.n_rows} rows are too few for {search.cv} folds")
+    search.set_params(cv=splitter(n_splits=search.cv, n_repeats=search.repeats, random_state=search.random_state),
+                      repeats=1)  # fmt: skip
+
+
+def _warm_up() -> None:
+    import numpy as np
+
+    from svmreduce.search import SVMSearchCV
+
+    X = np.random.default_rng(0).random((40, 2))
+    SVMSearchCV(C=[1, 10], gamma=[1.0], cv=2, refit=False, threads=1).fit(X, np.arange(40) % 2)
+
+
+def _journal(path: str, search, data, folds: int, seed: int):
+    from svmreduce.search.journal import Journal, fingerprint
+
+    splitter = search.cv
+    settings = ("kernel", "coef0", "degree", "class_weight", "scoring", "tol", "screen")
+    identity = {name: getattr(search, name) for name in settings}
+    identity |= {"folds": folds, "repeats": splitter.n_repeats, "seed": seed, "data": fingerprint(data.X, data.y)}
+    return Journal(path, identity)
+
+
+def _progress():
+    """On a terminal one line that is written over; elsewhere a plain line now and then."""
+    terminal, start, last = sys.stderr.isatty(), perf_counter(), [0.0]
+
+    def report(done, paths, best):
+        now = perf_counter()
+        if not terminal and done < paths and now - last[0] < 10:
+            return
+        last[0] = now
+        found = f", best so far C {best['C']:.4g}, gamma {best['gamma']:.4g}, score {best['score']:.4f}" if best else ""
+        text = f"{done} of {paths} paths along C, {now - start:.0f} s{found}"
+        if terminal:
+            click.echo(f"\r\x1b[2K{text}", nl=done == paths, err=True)
+        elif done < paths or last[0] - start > 1:
+            click.echo(text, err=True)
+
+    return report
+
+
+def _refit(search, data, model: str) -> float:
+    start = perf_counter()
+    search.best_estimator_ = search.estimator_for(search.best_params_).fit(data.X, data.y)
+    search.best_estimator_.model_.save(model)
+    return perf_counter() - start
+
+
+def _cells(surface) -> list[dict]:
+    import numpy as np
+
+    return [surface.cell(place) for place in np.ndindex(surface.mean.shape)]
+
+
+def _record(search, surface, data, load) -> dict:
+    grid = _cells(surface)
+    best = surface.cell(surface.best)
+    return {
+        "rows": data.n_rows,
+        "features": data.n_features,
+        "folds": search.n_splits_,
+        "fits": sum(cell["status"] == "finished" for cell in grid) * search.n_splits_,
+        "metric": search.scorer_,
+        "grid": grid,
+        "best": {key: value for key, value in best.items() if key != "status"} | {"standard_error": surface.error},
+        "within_one_standard_error": len(surface.as_good()),
+        "simplest": surface.cell(surface.simplest()),
+        "screen": search.screened_,
+        "seconds": {"load": load, "search": getattr(search, "search_time_", None), "refit": search.refit_time_},
+        "kernel_evals": search.kernel_evals_,
+        "iterations": int(search._steps.sum()),
+        "largest_gap": float(search._gaps.max()),
+    }
+
+
+def _print(record, search, surface, model) -> None:
+    for line in [*surface.table(), "", *surface.picture(), ""]:
+        click.echo(line)
+
+    def words(cell):
+        numbers = ", ".join(f"{name} {cell[name]:.6g}" for name in search.best_params_)
+        return f"{numbers}: {record['metric']} {cell[record['metric']]:.4f}, {cell['vectors']:.0f} support vectors"
+
+    screened = record["screen"]
+    print_pairs(
+        [
+            ("best", f"{words(record['best'])}; standard error {surface.error:.4f}"),
+            ("as good", f"{record['within_one_standard_error']} cells within one standard error"),
+            ("simplest", words(record["simplest"])),
+            ("fits", f"{record['fits']} on {record['folds']} folds, {record['iterations']} steps"),
+            ("screened", screened and f"by {screened['by']} on {screened['rows_kept']:.1%} of the rows in "
+             f"{screened['seconds']:.1f} s; {screened['exact_fits_saved']} exact fits saved"),
+            ("seconds", ", ".join(f"{k} {v:.2f}" for k, v in record["seconds"].items() if v is not None)),
+            ("model", model),
+        ]
+    )  # fmt: skip
+    for line in surface.advice():
+        click.echo(f"note: {line}", err=True)
