@@ -80,7 +80,7 @@ def tune(train, model, n_features, label, as_json, quiet, state, seed, folds, **
     search = _search_from(options, seed, folds)
     data, load = timed_rows(train, "train", n_features, label, quiet)
     _check_labels(train, data, search)
-    compile_off_the_clock(_warm_up, quiet=quiet)
+    compile_off_the_clock(_warm_up, *_refit_warm_ups(search, model), quiet=quiet)
     journal = _journal(state_file, search, data, folds, seed) if state_file else None
     known = journal.known if journal else 0
     if known and not quiet:
@@ -180,6 +180,12 @@ def _warm_up() -> None:
     SVMSearchCV(C=[1, 10], gamma=[1.0], cv=2, refit=False, threads=1).fit(X, np.arange(40) % 2)
 
 
+def _refit_warm_ups(search, model: str | None) -> list:
+    from svmreduce.solvers.smo import SMO
+
+    return [SMO.warm_up] if model and search.epsilon is None else []
+
+
 def _journal(path: str, search, data, folds: int, seed: int):
     from svmreduce.search.journal import Journal, fingerprint
 
@@ -192,7 +198,7 @@ def _journal(path: str, search, data, folds: int, seed: int):
 
 def _progress():
     """On a terminal one line that is written over; elsewhere a plain line now and then."""
-    terminal, start, last = sys.stderr.isatty(), perf_counter(), [0.0]
+    terminal, start, last = sys.stderr.isatty(), perf_counter(), [perf_counter()]
 
     def report(done, paths, best):
         now = perf_counter()

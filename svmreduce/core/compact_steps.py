@@ -16,6 +16,7 @@ from svmreduce.core.vector import VECTOR, fmax, fmin, tag_of, tagged
 
 BARRED = np.float32(1e30)
 TAU = np.float32(1e-12)  # curvature below this is taken as this: kernels need not be positive definite
+DUST = 1e-12  # of a box: what rounding leaves
 LEAST_CURVATURE = 0.05  # of the pair's own: where the last direction leaves less, rounding would decide
 LONGEST = 30  # rows in a direction; beyond, a new one begins
 TINY = np.float32(1e-30)  # below it a tagged value is nothing but its tag
@@ -167,14 +168,16 @@ def compact_steps(K, n, rows, block, stride, filled, diagonal, beta, v, lower, u
         else:
             room_i, room_j = upper[i] - beta[i], beta[j] - lower[j]
             step = min(slope / plain, room_i, room_j)
-            # land exactly on a bound: a row a rounding error away from it would be picked for ever
-            beta[i] = upper[i] if step == room_i else beta[i] + step
-            beta[j] = lower[j] if step == room_j else beta[j] - step
-            no_up[i] = BARRED if step == room_i else none
-            no_low[j] = BARRED if step == room_j else none
+            # Land exactly on a bound: a row a rounding error away from it would be picked for ever, and count as free
+            at_i = room_i - step <= DUST * (upper[i] - lower[i])
+            at_j = room_j - step <= DUST * (upper[j] - lower[j])
+            beta[i] = upper[i] if at_i else beta[i] + step
+            beta[j] = lower[j] if at_j else beta[j] - step
+            no_up[i] = BARRED if at_i else none
+            no_low[j] = BARRED if at_j else none
             no_low[i] = no_up[j] = none
             share, bend = 0.0, plain
-            count = _turn(i, j, 0.0, places, d, 0) if step < room_i and step < room_j else 0
+            count = 0 if at_i or at_j else _turn(i, j, 0.0, places, d, 0)
         steps += 1
         best, high, low = _step_and_scan(row_i, row_j, np.float32(share), q, np.float32(step), v, no_up, no_low, low)
     return steps

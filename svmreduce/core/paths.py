@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmreduce.core.compact_steps import compact_steps, squeeze
+from svmreduce.core.compact_steps import DUST, compact_steps, squeeze
 from svmreduce.core.jit import njit, take
 from svmreduce.core.tiles import finish
 from svmreduce.core.vector import TAGS, VECTOR
@@ -160,10 +160,11 @@ def _solve_cell(
 @njit()
 def _balance(K, n, row_of, moving, target, lower, upper, beta, f):
     """Make Σβ zero: the variables that want to go that way most go there, each as far as it can."""
-    excess = 0.0
+    excess, size = 0.0, 0.0
     for t in moving:
         excess += beta[t]
-    if excess == 0.0:
+        size += abs(beta[t])
+    if abs(excess) <= DUST * size:
         return
     sign = 1.0 if excess > 0 else -1.0
     wish = np.empty(moving.size)
