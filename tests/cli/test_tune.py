@@ -1,0 +1,153 @@
+"""``svmreduce tune``: the table, JSON, resuming, and one line for everything that is wrong."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from sklearn.datasets import make_moons
+
+from svmreduce.cli.main import cli
+from svmreduce.model import load_model
+
+GRID = ["--C", "0.1,1,10", "--gamma", "0.1,1,10", "--folds", "3", "--threads", "1"]
+
+
+def write_rows(path, n=150, noise=0.3):
+    X, y = make_moons(n, noise=noise, random_state=0)
+    lines = [f"{2 * label - 1:+d} 1:{a:.6f} 2:{b:.6f}" for (a, b), label in zip(X, y, strict=True)]
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+@pytest.fixture
+def rows(tmp_path):
+    return write_rows(tmp_path / "moons.txt")
+
+
+def run(*words):
+    return CliRunner().invoke(cli, ["tune", *map(str, words)], prog_name="svmreduce")
+
+
+def record_of(*words):
+    done = run("--json", "-q", *words)
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def without_times(record):
+    return {key: value for key, value in record.items() if key != "seconds"}
+
+
+def test_json_has_the_grid_the_best_and_the_model(rows, tmp_path):
+    model = tmp_path / "model"
+    record = record_of(*GRID, rows, model)
+    assert record["rows"] == 150 and record["features"] == 2 and record["folds"] == 3 and record["fits"] == 27
+    assert len(record["grid"]) == 9
+    assert {"C", "gamma", "accuracy", "std", "status"} <= record["grid"][0].keys()
+    best = max(record["grid"], key=lambda cell: cell["accuracy"])
+    assert record["best"]["accuracy"] == best["accuracy"] > 0.85
+    assert record["seconds"].keys() == {"load", "search", "refit"}
+    assert load_model(model).kernel.gamma == record["best"]["gamma"]
+    assert not (tmp_path / "model.tune").exists()
+
+
+def test_text_shows_the_surface(rows):
+    done = run(*GRID, rows)
+    assert done.exit_code == 0
+    assert "gamma \\ C" in done.stdout and "*" in done.stdout and "[" in done.stdout
+    for word in ("best", "as good", "simplest", "standard error", "fits"):
+        assert word in done.stdout
+
+
+def test_powers_of_two_as_in_grid_py(rows):
+    record = record_of("--log2c", "-1,3,2", "--log2g", "-3,1,2", "--folds", "2", rows)
+    assert sorted({cell["C"] for cell in record["grid"]}) == [0.5, 2.0, 8.0]
+    assert sorted({cell["gamma"] for cell in record["grid"]}) == [0.125, 0.5, 2.0]
+
+
+def test_nothing_given_is_a_grid_that_suits_the_data(rows):
+    record = record_of("--folds", "2", rows)
+    assert len(record["grid"]) == 63 and record["best"]["accuracy"] > 0.85
+
+
+def test_a_run_that_was_cut_off_resumes_to_the_same(rows, tmp_path):
+    state = tmp_path / "state"
+    whole = record_of(*GRID, "--state", state, rows)
+    lines = state.read_bytes().splitlines(keepends=True)
+    assert len(lines) == 1 + 9
+    state.write_bytes(b"".join(lines[:4]) + lines[4][:25])  # as a process leaves it that is killed while it writes
+    again = run("--json", *GRID, "--state", state, rows)
+    assert "resuming: 3 of" in again.stderr
+    assert without_times(json.loads(again.stdout)) == without_times(whole)
+    assert sorted(state.read_bytes().splitlines()) == sorted(b"".join(lines).splitlines())
+
+
+def test_a_state_of_other_data_is_refused(rows, tmp_path):
+    state = tmp_path / "state"
+    record_of(*GRID, "--state", state, rows)
+    done = run(*GRID, "--state", state, write_rows(tmp_path / "other.txt", 140))
+    assert done.exit_code != 0 and "is of another search" in str(done.output) + str(done.exception)
+
+
+def test_a_budget_that_ends_early_says_what_is_missing(rows, tmp_path, monkeypatch):
+    from svmreduce.search import fold_paths
+
+    clock = iter(np.arange(0.0, 1e6, 1.0))
+    monkeypatch.setattr("svmreduce.search.search_cv.monotonic", lambda: next(clock))
+    monkeypatch.setattr(fold_paths, "monotonic", lambda: next(clock))
+    done = run("--json", *GRID, "--budget", "6", rows)
+    record = json.loads(done.stdout)
+    missing = [cell for cell in record["grid"] if cell["status"] == "not finished"]
+    assert 0 < len(missing) < 9 and all(cell["accuracy"] is None for cell in missing)
+    assert f"{len(missing)} of 9 cells are not finished" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--C", "1,-1"], "--C must be positive numbers, got -1"),
+        (["--C", ","], "--C: no values are given"),
+        (["--C", "1,x"], "--C: not a number: 'x'"),
+        (["--log2c", "0,1000,0.001"], "1000001 values"),
+        (["--log2c", "-200,200,0.4", "--log2g", "-200,200,0.4"], "1,002,001 cells"),
+        (["--log2c", "5,1,2"], "the step must lead from begin to end"),
+        (["--C", "1", "--log2c", "1,2,1"], "leave one out"),
+        (["--metric", "acc"], "acc"),
+        (["--metric", "mse"], "mse does not measure classification"),
+        (["--folds", "80"], "too few for 80 folds"),
+        (["--screen", "some"], "some"),
+    ],
+)
+def test_what_is_wrong_is_one_line(rows, words, message):
+    done = run(*words, rows)
+    assert done.exit_code != 0
+    assert message in done.output + str(done.exception)
+
+
+def test_one_class_is_one_line(tmp_path):
+    path = tmp_path / "one.txt"
+    path.write_text("1 1:1\n1 1:2\n1 1:3\n")
+    done = run(path)
+    assert "all rows are of one class" in done.output + str(done.exception)
+
+
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])
+def test_a_signal_loses_nothing_that_is_done(tmp_path, how, code):
+    rows, state = write_rows(tmp_path / "rows.txt", 1500), tmp_path / "state"
+    words = [sys.executable, "-m", "svmreduce", "tune", "--log2c", "-3,9,1", "--log2g", "-8,6,0.1", "--state",
+             str(state), "--threads", "1", "-q", rows]  # fmt: skip
+    process = subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    while process.poll() is None and not (state.exists() and state.read_bytes().count(b"\n") >= 3):
+        time.sleep(0.05)
+    process.send_signal(how)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == code
+    assert "Traceback" not in errors
+    head, *lines = state.read_text().splitlines()
+    assert "data" in json.loads(head) and len(lines) >= 2
+    assert all(len(json.loads(line)["result"]["scores"]) == 13 for line in lines[:2])
