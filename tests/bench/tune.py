@@ -115,7 +115,7 @@ def _liquidsvm(X, y) -> dict:
 def _text(records) -> str:
     lines = ["# Grid searches", "", machine(), "",
              "Processor seconds on one thread for 5 folds of a 10 × 10 grid over C and gamma, 500 fits to a tolerance "
-             "of 1e-3. liquidSVM has no offset term: an easier problem. Other work shared the machine: the ratios count.",
+             "of 1e-3. liquidSVM has no offset term: an easier problem. Other work shared the machine: ratios count.",
              "", "| case | svmreduce tune | GridSearchCV(SVC) | ratio | liquidSVM | ratio | best accuracy, % | "
              "most rows of a fold apart |", "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
     for one in records:
