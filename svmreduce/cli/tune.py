@@ -144,7 +144,7 @@ def _search_from(options: dict, seed: int, folds: int):
 
 def _check_labels(train: str, data, search) -> None:
     """Folds must be possible, and labels suit the task."""
-    from svmreduce.search.scores import score_named
+    from svmreduce.search.measures import score_named
 
     score_named(search.scoring, search.task())
     if data.task == "regression" and search.epsilon is None:

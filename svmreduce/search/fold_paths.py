@@ -1,8 +1,8 @@
 """Every fit of a grid, fold by fold: kernel values shared where they fit, solutions carried along C.
 
 Where the matrix of all rows fits into ``cache_mb``, squared distances (or products) are computed once, one matrix per
-gamma serves all folds, all C, all pairs of classes and the validation rows, and ``core.paths`` solves. Where it does
-not fit, ``core.smo_engine`` solves, each C from the solution of the last.
+gamma serves all folds, all C, all pairs of classes and the validation rows, and ``core.cost_paths`` solves. Where it
+does not fit, ``core.smo_engine`` solves, each C from the solution of the last.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 from scipy import sparse
 
 from svmreduce.core import smo_engine
+from svmreduce.core.cost_paths import matrix_from, solve_path
 from svmreduce.core.jit import in_threads, resolve_threads
 from svmreduce.core.kernel_values import decision_function, single_threaded_blas
-from svmreduce.core.paths import matrix_from, solve_path
 from svmreduce.core.tiles import RADIAL
 from svmreduce.errors import InputError
 from svmreduce.kernels import KernelSpec

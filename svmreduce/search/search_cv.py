@@ -21,8 +21,8 @@ from svmreduce.rows import canonical_rows
 from svmreduce.search.fold_paths import GridSearch, with_gamma
 from svmreduce.search.grid import USUAL_C, check_size, usual_gammas, values_of
 from svmreduce.search.journal import Journal
+from svmreduce.search.measures import score_named
 from svmreduce.search.problems import ClassFold, RegressionFold
-from svmreduce.search.scores import score_named
 from svmreduce.search.screening import reducer_named
 from svmreduce.solvers.base import ROWS
 from svmreduce.solvers.libsvm import LibsvmSVR

@@ -9,9 +9,9 @@ from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_
 from sklearn.preprocessing import scale
 from sklearn.svm import SVC, SVR
 
+from svmreduce.core.cost_paths import solve_path
 from svmreduce.core.kernel_values import kernel_matrix
 from svmreduce.core.optimality import kkt_gap
-from svmreduce.core.paths import solve_path
 from svmreduce.errors import InputError
 from svmreduce.kernels import KernelSpec
 from svmreduce.search import SVMSearchCV
