@@ -15,16 +15,16 @@ from svmreduce.cli.common import (
     print_json,
     print_pairs,
     quiet_option,
-    rows_options,
     threads_option,
     timed_rows,
 )
+from svmreduce.cli.table_options import data_warnings, take_choices, training_options, warn
 from svmreduce.errors import InputError
 
 _EPILOG = """\b
 Examples:
   svmreduce tune train.txt
-  svmreduce tune train.txt model.txt
+  svmreduce tune --scale standard --label class train.csv model.txt
   svmreduce tune --log2c -5,15,2 --log2g -15,3,2 --folds 5 ijcnn1:train model.txt
   svmreduce tune --C 0.1,1,10 --gamma 0.01,0.1 --metric balanced_accuracy train.txt
   svmreduce tune --budget 60 --state search.jsonl train.txt model.txt
@@ -60,26 +60,30 @@ Examples:
               help="Look at the grid on fewer rows; then the best cells on all.")  # fmt: skip
 @click.option("--state", metavar="FILE", help="Keep what is done here and resume.  [MODEL.tune, until it is done]")
 @threads_option
-@rows_options
+@training_options
 @json_option
 @quiet_option
-def tune(train, model, n_features, label, as_json, quiet, state, seed, folds, **options):
+def tune(train, model, n_features, as_json, quiet, state, seed, folds, **options):
     """Choose C and gamma for TRAIN by cross-validation; with MODEL, train on all rows with the best.
 
     The problem is LIBSVM's and every fit is exact to --tol. Ctrl-C keeps what is done: the same command goes on from
     there if it has a MODEL or --state. The score of the winner is a little too good, because it was chosen by it:
-    for an honest one use rows that the search has not seen.
+    for an honest one use rows that the search has not seen. --scale learns from all rows of TRAIN, as svm-scale does.
     """
+    from svmreduce.sanity import unequal_columns
     from svmreduce.search.surface import Surface
 
+    choices = take_choices(options)
     if model:
         check_writable(model, train)
     state_file = state or (f"{model}.tune" if model else None)
     if state_file:
         check_writable(state_file, train, model)
     search = _search_from(options, seed, folds)
-    data, load = timed_rows(train, "train", n_features, label, quiet)
-    _check_labels(train, data, search)
+    with data_warnings(quiet) as warned:
+        data, preparation, load = timed_rows(train, "train", n_features, choices, quiet)
+        _check_labels(train, data, search)
+    warn(None if choices.scale else unequal_columns(data.X, preparation.titles), warned)
     compile_off_the_clock(_warm_up, *_refit_warm_ups(search, model), quiet=quiet)
     journal = _journal(state_file, search, data, folds, seed) if state_file else None
     known = journal.known if journal else 0
@@ -98,10 +102,10 @@ def tune(train, model, n_features, label, as_json, quiet, state, seed, folds, **
     surface = Surface(search)
     missing = [cell for cell in _cells(surface) if cell["status"] == "not finished"]
     if model and not interrupted:
-        search.refit_time_ = _refit(search, data, model)
+        search.refit_time_ = _refit(search, data, preparation, model)
     if journal:
         journal.close(remove=not (state or missing or interrupted))
-    record = _record(search, surface, data, load)
+    record = _record(search, surface, data, load) | ({"warnings": warned} if warned else {})
     print_json(record) if as_json else None if quiet else _print(record, search, surface, model)
     if missing:
         again = f"; the same command goes on from {state_file}" if state_file else "; --state FILE would keep them"
@@ -215,10 +219,12 @@ def _progress():
     return report
 
 
-def _refit(search, data, model: str) -> float:
+def _refit(search, data, preparation, model: str) -> float:
+    from svmreduce.model import PreparedModel
+
     start = perf_counter()
-    search.best_estimator_ = search.estimator_for(search.best_params_).fit(data.X, data.y)
-    search.best_estimator_.model_.save(model)
+    fitted = search.estimator_for(search.best_params_).fit(data.X, data.y).model_
+    (fitted if preparation.is_trivial else PreparedModel(fitted, preparation)).save(model)
     return perf_counter() - start
 
 
