@@ -8,6 +8,7 @@ does not fit, ``core.smo_engine`` solves, each C from the solution of the last.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from threading import Lock
 from time import monotonic
@@ -26,6 +27,10 @@ from svmreduce.kernels import KernelSpec
 BLOCK_ROWS = 4096  # the most rows that pair steps run on at a time
 BAND = 512  # rows of the shared matrix at a time
 MOST_STEPS = 10_000_000
+
+
+class _OutOfTimeError(Exception):
+    """The budget is spent, or the search was stopped, in the middle of a path."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,9 @@ class GridSearch:
             K = None if base is None or self._over() else matrix_from(self.kernels[g], base)
 
             def one_fold(f):
-                if (g, f) not in done and not self._over():
+                if (g, f) in done or self._over():
+                    return
+                with suppress(_OutOfTimeError):
                     result = self._path(g, f, K)
                     with self._lock:
                         report(g, f, result)
@@ -172,8 +179,8 @@ class GridSearch:
             used[c, problem.rows[support]] = True
             gaps[c], steps[c] = max(gaps[c], found.gap), steps[c] + found.n_iter
             evals += found.kernel_evals + fold.test.size * support.size
-            if self._over():
-                break
+            if self._over() and c + 1 < len(self.C):
+                raise _OutOfTimeError  # a path that is not whole has no scores
         return evals
 
 

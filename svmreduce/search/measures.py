@@ -21,7 +21,7 @@ class Score(NamedTuple):
 
 def _f1(truth, prediction, decisions) -> float:
     """Of the second of two classes; the mean over all of them where there are more."""
-    if decisions.ndim > 1:
+    if decisions.ndim > 1 or max(truth.max(), prediction.max()) > 1:
         return float(metrics.f1_score(truth, prediction, average="macro", zero_division=0.0))
     return float(metrics.f1_score(truth, prediction, zero_division=0.0))
 

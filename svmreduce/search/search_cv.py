@@ -191,7 +191,10 @@ class SVMSearchCV(MetaEstimatorMixin, BaseEstimator):
             return [RegressionFold(targets, train, test, epsilon) for train, test in splits]
         weight = self.class_weight
         if isinstance(weight, dict):
-            weight = {int(np.searchsorted(self.classes_, label)): value for label, value in weight.items()}
+            unknown = [label for label in weight if label not in self.classes_]
+            if unknown:
+                raise InputError(f"class_weight: there is no class {unknown[0]!r} among the labels")
+            weight = {code: weight.get(label, 1.0) for code, label in enumerate(self.classes_.tolist())}
         return [ClassFold(targets, train, test, weight) for train, test in splits]
 
     def _search(self, X, targets, splits, score, wanted, journal, report, deadline, reduce=None) -> None:

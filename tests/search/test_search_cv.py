@@ -214,6 +214,27 @@ def test_a_fold_with_one_class_is_refused():
         SVMSearchCV([1.0], [1.0], cv=[(ones, np.flatnonzero(y == 0))]).fit(X, y)
 
 
+def test_a_path_that_runs_out_of_time_has_no_scores(monkeypatch):
+    """Without the matrix a path may stop between two C: none of its scores may be made up."""
+    X, y = rows_of("moons")
+    clock = iter(np.arange(0.0, 1e6, 1.0))
+    monkeypatch.setattr("svmreduce.search.search_cv.monotonic", lambda: next(clock))
+    monkeypatch.setattr("svmreduce.search.fold_paths.monotonic", lambda: next(clock))
+    search = SVMSearchCV(C, GAMMA, cv=2, threads=1, refit=False, cache_mb=0.05, budget=13)
+    search.fit(X, y)
+    for fold in range(2):
+        scores = search.cv_results_[f"split{fold}_test_score"].reshape(len(C), len(GAMMA))
+        assert all(np.isnan(scores[:, g]).all() or not np.isnan(scores[:, g]).any() for g in range(len(GAMMA)))
+    missing = np.isnan(search.cv_results_["mean_test_score"])
+    assert 0 < missing.sum() < len(missing)
+
+
+def test_a_weight_of_no_class_is_refused():
+    X, y = rows_of("moons")
+    with pytest.raises(InputError, match="there is no class 7"):
+        SVMSearchCV([1.0], [1.0], class_weight={7: 2.0}).fit(X, y)
+
+
 def test_a_budget_of_no_time_says_so():
     X, y = rows_of("moons")
     with pytest.raises(InputError, match="no cell was finished"):
