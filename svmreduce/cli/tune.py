@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sys
-from contextlib import suppress
+from contextlib import contextmanager
+from threading import Event, current_thread, main_thread
 from time import perf_counter
 
 import click
@@ -89,29 +91,50 @@ def tune(train, model, n_features, as_json, quiet, state, seed, folds, **options
     known = journal.known if journal else 0
     if known and not quiet:
         click.echo(f"resuming: {known} of the paths along C are done ({state_file})", err=True)
-    interrupted = False
-    try:
-        search.fit(data.X, data.y, journal=journal, report=None if quiet else _progress())
-    except KeyboardInterrupt:
-        interrupted = True
-        with suppress(InputError):
-            search.collect()
-    if interrupted and not hasattr(search, "best_params_"):
-        raise click.Abort()
+    with _interruptible() as interrupted:
+        try:
+            search.fit(data.X, data.y, journal=journal, report=None if quiet else _progress(), stop=interrupted.is_set)
+        except InputError:
+            if interrupted.is_set():  # before the first cell was finished
+                raise click.Abort() from None
+            raise
     search.refit_time_ = 0.0
     surface = Surface(search)
     missing = [cell for cell in _cells(surface) if cell["status"] == "not finished"]
-    if model and not interrupted:
+    if model and not interrupted.is_set():
         search.refit_time_ = _refit(search, data, preparation, model)
     if journal:
-        journal.close(remove=not (state or missing or interrupted))
+        journal.close(remove=not (state or missing or interrupted.is_set()))
     record = _record(search, surface, data, load) | ({"warnings": warned} if warned else {})
     print_json(record) if as_json else None if quiet else _print(record, search, surface, model)
     if missing:
         again = f"; the same command goes on from {state_file}" if state_file else "; --state FILE would keep them"
         click.echo(f"Warning: {len(missing)} of {len(record['grid'])} cells are not finished{again}", err=True)
-    if interrupted:
+    if interrupted.is_set():
         raise click.Abort()
+
+
+@contextmanager
+def _interruptible():
+    """The first Ctrl-C asks the search to end, which keeps what is done; a second one ends the command at once.
+
+    An exception would not do: one that arrives while compiled code calls back may be lost.
+    """
+    asked = Event()
+
+    def ask(number, frame):
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+
+    if current_thread() is not main_thread():
+        yield asked
+        return
+    before = signal.signal(signal.SIGINT, ask)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _search_from(options: dict, seed: int, folds: int):

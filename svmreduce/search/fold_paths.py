@@ -68,9 +68,12 @@ class GridSearch:
         self.shares_matrix = reduce is None and fit >= 1
         self.threads = min(self.threads, fit) if self.shares_matrix else self.threads
 
-    def run(self, report: Callable[[int, int, PathResult], object], done=frozenset(), deadline: float | None = None):
-        """Solve all that is not ``done``; ``report`` takes gamma, fold and result, one at a time."""
-        self._deadline = deadline
+    def run(self, report: Callable[[int, int, PathResult], object], done=frozenset(), deadline=None, stop=None):
+        """Solve all that is not ``done``, until the deadline or until ``stop()``.
+
+        ``report`` takes gamma, fold and result, one at a time.
+        """
+        self._deadline, self._stop = deadline, stop
         order = sorted(range(len(self.kernels)), key=lambda g: abs(g - (len(self.kernels) - 1) / 2))
         order = [g for g in order if any((g, f) not in done for f in range(len(self.folds)))]
         base = self._base() if self.shares_matrix and order else None
@@ -99,7 +102,8 @@ class GridSearch:
             raise
 
     def _over(self) -> bool:
-        return self.stopped or (self._deadline is not None and monotonic() > self._deadline)
+        asked = self._stop is not None and self._stop()
+        return self.stopped or asked or (self._deadline is not None and monotonic() > self._deadline)
 
     def _base(self) -> np.ndarray:
         """Squared distances, or products, of all rows: in double, kept in float32."""

@@ -116,8 +116,16 @@ class SVMSearchCV(MetaEstimatorMixin, BaseEstimator):
 
     # ------------------------------------------------------------ fit
 
-    def fit(self, X: RowsLike, y: ArrayLike, groups: ArrayLike | None = None, *, journal: Journal | None = None,
-            report: Callable | None = None) -> SVMSearchCV:  # fmt: skip
+    def fit(
+        self,
+        X: RowsLike,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        *,
+        journal: Journal | None = None,
+        report: Callable | None = None,
+        stop: Callable[[], bool] | None = None,
+    ) -> SVMSearchCV:
         """Search, and train with the best.
 
         Parameters
@@ -128,9 +136,12 @@ class SVMSearchCV(MetaEstimatorMixin, BaseEstimator):
             Keeps what is done, and knows what was done before.
         report : callable, optional
             Called with (paths done, paths in all, best cell so far) after each gamma and fold.
+        stop : callable, optional
+            Asked before each of them; true ends the search with what is done.
         """
         start = perf_counter()
         deadline = None if self.budget is None else monotonic() + self.budget
+        self._stop = stop
         X, y, targets = self._rows(X, y)
         self._axes(X)
         splits = list(self._splitter(y).split(X, y, groups))
@@ -145,6 +156,7 @@ class SVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         if self.screen is not None:
             wanted = self._screened(X, targets, splits, score, shape, deadline)
         self._search(X, targets, splits, score, wanted, journal, report, deadline)
+        self._stop = None
         self.collect()
         self.search_time_ = perf_counter() - start
         if self.refit:
@@ -237,7 +249,7 @@ class SVMSearchCV(MetaEstimatorMixin, BaseEstimator):
                         if known is not None:
                             keep(place, f, known, known=True)
                             done.add((place, f))
-                grid.run(keep, done, deadline)
+                grid.run(keep, done, deadline, self._stop)
         self.converged_ = bool((self._gaps <= self.tol).all())
 
     def _screened(self, X, targets, splits, score, shape, deadline) -> np.ndarray:
