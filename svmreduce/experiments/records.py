@@ -6,6 +6,7 @@ fill), so that no reader repeats them. Sections without facts are empty, never N
 
 from __future__ import annotations
 
+import sys
 from dataclasses import MISSING, dataclass, field, fields, replace
 
 from svmreduce.experiments.ordering import natural_key, point_key
@@ -156,6 +157,8 @@ def check_fields(content) -> None:
     """Raise a ValueError if the value of a field, as far as it is there, is not of the field's type."""
     if not isinstance(content, dict):
         raise ValueError("it is not a mapping")
+    if _has_huge(content):
+        raise ValueError("it has a whole number beyond the largest double")
     for name, entry in _FIELDS.items():
         value = content.get(name)
         if name in content and value is None and name in _NAMES:
@@ -166,10 +169,18 @@ def check_fields(content) -> None:
         if not _is_numbers(content.get(name)):
             raise ValueError(f"{name} must be numbers by name")
     place = content.get("environment") or {}
-    if not isinstance(place.get("versions") or {}, dict) or not isinstance(place.get("load") or 0.0, int | float):
+    load = place.get("load")
+    if not isinstance(place.get("versions") or {}, dict) or not (load is None or _is_number(load)):
         raise ValueError("its environment must have versions by name, and the load as a number")
     if not isinstance(place.get("host") or "", str):
         raise ValueError("the host in its environment must be text")
+
+
+def _has_huge(value) -> bool:
+    """Whether a whole number in it has no double."""
+    if isinstance(value, dict | list):
+        return any(map(_has_huge, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, int) and value.bit_length() > sys.float_info.max_exp - 1
 
 
 def _typed(content: dict) -> dict:
@@ -192,5 +203,4 @@ def _is_levels(levels) -> bool:
 
 
 def _is_number(value) -> bool:
-    """A number that can be computed with: one of hundreds of digits is none."""
-    return isinstance(value, float) or (isinstance(value, int) and abs(value) < 10**300)
+    return isinstance(value, int | float)

@@ -45,6 +45,16 @@ def test_keys_that_came_later_may_be_missing_and_unknown_ones_are_passed_over():
     assert "of the future" not in found.to_json()
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [{"point": {"C": 10**400}}, {"counters": {"iterations": [1, 10**400]}}, {"environment": {"load": {}}}],
+    ids=["point", "counter", "load"],
+)
+def test_what_cannot_be_computed_with_is_no_record(damage):
+    with pytest.raises(ValueError, match=r"beyond the largest double|load as a number"):
+        Record.from_json(record() | damage)
+
+
 @pytest.mark.parametrize("status", ["ok", "not_converged", "timeout", "memory", "crash", "error", "skipped"])
 def test_a_record_has_a_result_or_failed_or_was_skipped(status):
     found = Record.from_json(record(status=status))
