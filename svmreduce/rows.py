@@ -7,11 +7,31 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
+from svmreduce.errors import InputError
 from svmreduce.memory import check_memory, free_bytes
 from svmreduce.types import Matrix
 
 DENSE_FROM = 0.25
 """Share of stored values from which a matrix is kept dense: there the dense loops win."""
+
+
+def finite_rows(X) -> Matrix:
+    """Rows of finite numbers; nested lists become an array, and the first cell that is not finite is an error."""
+    if not sparse.issparse(X):
+        try:
+            X = np.asarray(X)
+            X = X if X.dtype.kind in "biuf" else X.astype(np.float64)
+        except (TypeError, ValueError):
+            raise InputError("rows must be numbers, as many in each; give an array or a list of rows") from None
+        if X.ndim != 2:
+            raise InputError(f"rows must be a table of two axes, got shape {X.shape}; put a single row into a list")
+    values = X.data if sparse.issparse(X) else X
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        cells = sparse.coo_matrix(X)
+        first = np.lexsort((cells.col, cells.row, np.isfinite(cells.data)))[0]
+        row, column, value = cells.row[first], cells.col[first], cells.data[first]
+        raise InputError(f"row {row}, column {column} (from 0): {value} is not finite; give a number")
+    return X
 
 
 def canonical_rows(X: Matrix) -> Matrix:

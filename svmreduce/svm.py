@@ -11,7 +11,7 @@ from scipy import sparse
 from svmreduce.checks import SHARED, SWITCH, Rule
 from svmreduce.errors import InputError
 from svmreduce.kernels import PRECOMPUTED, KernelSpec
-from svmreduce.solvers.base import numbered
+from svmreduce.solvers.base import class_scores, numbered
 from svmreduce.solvers.smo import SMO
 from svmreduce.types import Matrix
 
@@ -150,6 +150,12 @@ class SVC(
         if self.decision_function_shape == "ovo":
             raise InputError("break_ties must be False when decision_function_shape is 'ovo'")
         return self.classes_[self.decision_function(X).argmax(axis=1)]
+
+    def _winners(self, decisions):
+        if not self.break_ties or decisions.ndim == 1:
+            return None
+        order = np.argsort(self.model_.labels)
+        return order[class_scores(decisions, len(order))[:, order].argmax(axis=1)]
 
 
 def _without_negative(sample_weight, y) -> np.ndarray:

@@ -6,9 +6,11 @@ import subprocess
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 from svmreduce import SMO, load_model
 from svmreduce.data.columns import table_of_frame
+from svmreduce.data.formats import read_rows
 from svmreduce.data.libsvm_text import write_libsvm
 from svmreduce.data.preparation import Choices, Preparation
 from svmreduce.errors import DataWarning, InputError
@@ -73,3 +75,50 @@ def test_svm_predict_reads_the_model(trained, tmp_path):
     write_libsvm(tmp_path / "rows", model.preparation.rows(new), new.kind.to_numpy())
     subprocess.run(["svm-predict", "rows", "model", "out"], cwd=tmp_path, check=True, capture_output=True)
     np.testing.assert_array_equal(np.loadtxt(tmp_path / "out"), model.predict(new))
+
+
+@pytest.fixture
+def scaled(tmp_path):
+    """Models of a table of numbers and of LIBSVM text, both scaled, and rows for them."""
+    X = np.random.default_rng(0).normal(0, 100, (60, 2)).round()
+    y = np.where(X[:, 0] > 0, 1, -1)
+    write_libsvm(tmp_path / "rows", X, y)
+    table = table_of_frame(pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y}))
+    models = {}
+    for name, raw in {"table": table, "libsvm": read_rows(tmp_path / "rows")}.items():
+        data, preparation = Preparation.learn(raw, Choices(scale="standard"))
+        models[name] = PreparedModel(SMO(gamma=0.5, probability=True).fit(data.X, data.y).model_, preparation)
+    return models, X
+
+
+@pytest.mark.parametrize("kind", ["table", "libsvm"])
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function"])
+def test_arrays_stay_as_they_are(scaled, kind, method):
+    models, X = scaled
+    ask = getattr(models[kind], method)
+    expected = ask(X.tolist())
+    for rows in (X.copy(), X.astype(int), X.astype(np.float32), sparse.csr_matrix(X)):
+        before = rows.copy()
+        np.testing.assert_array_equal(ask(rows), expected)
+        np.testing.assert_array_equal(ask(rows), expected)
+        assert (rows != before).sum() == 0 and rows.dtype == before.dtype
+    assert len(ask(X[:0])) == 0
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_numbers_that_are_not_finite(scaled, bad):
+    models, X = scaled
+    X[7, 1] = bad
+    why = {"table": "rows, row 7, column 'b': (missing value|inf is not finite)", "libsvm": "row 7, column 1 .*finite"}
+    for kind, model in models.items():
+        for ask in (model.predict, model.predict_proba, model.decision_function):
+            with pytest.raises(InputError, match=why[kind]):
+                ask(X)
+    for rows in (X, X.tolist(), sparse.csr_matrix(X)):
+        with pytest.raises(InputError, match=why["libsvm"]):
+            models["libsvm"].model.predict(rows)
+
+
+def test_no_rows(trained):
+    model, new = load_model(trained(SMO(gamma=0.5))), frame(5, 1)
+    assert len(model.predict(new[:0])) == 0

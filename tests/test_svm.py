@@ -76,6 +76,16 @@ def test_ties_are_broken_by_decision_values():
         SVC(break_ties=True, decision_function_shape="ovo").fit(X, Y).predict(X)
 
 
+def test_probabilities_follow_broken_ties():
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(300, 2)), random.integers(0, 5, 300)
+    fitted = SVC(break_ties=True, probability=True, random_state=0).fit(X, y)
+    grid = random.normal(size=(2000, 2))
+    predicted = fitted.predict(grid)
+    assert np.array_equal(fitted.classes_[fitted.predict_proba(grid).argmax(axis=1)], predicted)
+    assert np.any(fitted.set_params(break_ties=False).predict(grid) != predicted)
+
+
 def test_what_scikit_learn_refuses_is_refused():
     X, y = np.array([[0.0, 1], [1, 0], [2, 2], [3, 1]]), [0, 0, 1, 1]
     with pytest.raises(TypeError, match="Sparse precomputed"):

@@ -129,7 +129,9 @@ class Table:
         for cut in (found.start() for found in re.finditer("[-:]", str(word)[1:])):
             first, last = (self._single(side) for side in (word[: cut + 1], word[cut + 2 :]))
             if first is not None and last is not None:
-                return list(range(first, last + 1)) if first <= last else []
+                if first > last:
+                    raise InputError(f"{self.name}: the range {word!r} ends before it begins; swap its ends")
+                return list(range(first, last + 1))
         if re.fullmatch(r"-?\d+", str(word)):
             raise InputError(f"{self.name}: no column {word} among {self.n_columns}; count from 0")
         if self.names is None:
@@ -147,6 +149,17 @@ class Table:
             return None
         number = int(word)
         return number % self.n_columns if -self.n_columns <= number < self.n_columns else None
+
+
+def table_of_array(X: np.ndarray, names: list[str], name: str = "rows") -> Table:
+    """Rows of numbers as a table; NaN is a missing value."""
+    try:
+        values = np.array(X, np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be numbers; give words in a DataFrame") from None
+    gaps = {int(k): np.flatnonzero(np.isnan(values[:, k])) for k in np.flatnonzero(np.isnan(values).any(axis=0))}
+    words = {k: WordCells(rows, np.zeros(len(rows), np.intp), [""]) for k, rows in gaps.items()}
+    return Table(name, names, values, words, lambda row, column: f"{name}, row {row}, column {names[column]!r}")
 
 
 def table_of_frame(frame, name: str = "DataFrame") -> Table:

@@ -13,14 +13,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import sparse
 
-from svmreduce.data.columns import ColumnChoice, Table, table_of_frame
+from svmreduce.data.columns import ColumnChoice, Table, table_of_array, table_of_frame
 from svmreduce.data.labels import has_labels, labels_of, matched_labels, one_class_first, task_of
 from svmreduce.data.schema_learning import IMPUTATIONS, learn_schema
 from svmreduce.data.table_schema import FeatureColumn, TableSchema
 from svmreduce.errors import DataNote, InputError, nearest_name_error
 from svmreduce.label_keys import label_key
-from svmreduce.rows import best_layout, widened
+from svmreduce.rows import best_layout, finite_rows, widened
 from svmreduce.types import Dataset, Matrix
 
 if TYPE_CHECKING:
@@ -167,16 +168,16 @@ class Preparation:
 
     def rows(self, X) -> Matrix:
         """New rows from a DataFrame, an array or a sparse matrix, as the training file had them."""
+        if self.schema is None:
+            return self._finished(self._numbered(finite_rows(X).astype(np.float64, copy=False), "rows"))
         if hasattr(X, "iloc"):
-            if self.schema is None:
-                X = X.to_numpy(np.float64)
-            else:
-                return self._finished(self._rows_of_table(table_of_frame(X), None)[0])
-        if self.schema is not None:
-            wide = len(self.schema.columns)
-            if any(column.categories is not None for column in self.schema.columns) or X.shape[1] != wide:
-                raise InputError(f"the model was trained on a table: give a DataFrame with its {wide} columns")
-        return self._finished(self._numbered(X, "rows"))
+            return self._finished(self._rows_of_table(table_of_frame(X), None)[0])
+        X, columns = X.toarray() if sparse.issparse(X) else np.asarray(X), self.schema.columns
+        has_words = any(column.categories is not None for column in columns)
+        if has_words or X.ndim != 2 or X.shape[1] != len(columns):
+            raise InputError(f"the model was trained on a table: give a DataFrame with its {len(columns)} columns")
+        table = table_of_array(X, [column.name for column in columns])
+        return self._finished(self.schema.encode(table, range(len(columns))))
 
     def _rows_of_table(self, table: Table, label: ColumnChoice | None) -> tuple[np.ndarray, int | None]:
         positions, place = self.schema.locate(table, label)
@@ -210,7 +211,7 @@ class Preparation:
         return slice(None) if everything else self.schema.number_columns
 
     def _finished(self, X: Matrix) -> Matrix:
-        if self.scaler is None:
+        if self.scaler is None or not X.shape[0]:
             return best_layout(X)
         if isinstance(self._scaled_columns, slice):
             return best_layout(self.scaler.transform(X))

@@ -20,6 +20,7 @@ from svmreduce.memory import check_memory
 
 _ROWS_AT_ONCE = 2048
 _SHOWN = 8
+_BOOLEANS = ("true", "false")  # pandas writes True, databases true, spreadsheets TRUE
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,9 @@ class TableSchema:
         gaps = np.flatnonzero(codes < 0)
         if len(gaps) and column.fill is None:
             raise missing_values(table, {position: gaps}, "train with --impute, or fill them in")
-        translated = np.array([*(code_of.get(word, -1) for word in words), code_of.get(column.fill, -1)])
+        any_case = {word.casefold(): code for word, code in code_of.items() if word.casefold() in _BOOLEANS}
+        known = [code_of.get(word, any_case.get(word.casefold(), -1)) for word in words]
+        translated = np.array([*known, code_of.get(column.fill, -1)])
         return translated[codes], int((translated[codes] < 0).sum())
 
     def _fill_numbers(self, table: Table, positions: Sequence[int], X: np.ndarray) -> None:

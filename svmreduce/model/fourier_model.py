@@ -29,6 +29,7 @@ from svmreduce.core.jit import in_threads, resolve_threads
 from svmreduce.core.kernel_values import single_threaded_blas
 from svmreduce.model.kernel_model import votes
 from svmreduce.model.text import ModelText, check_finite, header_labels, read_model_text, write_text
+from svmreduce.rows import finite_rows
 
 _HEADER = {"feature_type", "nr_class", "label", "nr_feature", "nr_random", "decision", "intercept"}
 _DECISIONS = {"one_vs_rest": False, "one_vs_one": True}
@@ -119,6 +120,7 @@ class FourierModel:
 
     def decision_function(self, X, *, threads: int | None = None) -> np.ndarray:
         """Decision values (n,), or (n, outputs) for more than two classes; the features are made on the way."""
+        X = finite_rows(X)
         values = np.empty((X.shape[0], len(self.intercepts)))
         weights = self.weights.T
 

@@ -16,7 +16,7 @@ from svmreduce.model.kernel_lines import kernel_header, kernel_line, read_kernel
 from svmreduce.model.probabilities import class_probabilities
 from svmreduce.model.text import ModelText, check_finite, features_line, header_labels, read_model_text, write_text
 from svmreduce.model.vector_lines import format_rows, parse_rows
-from svmreduce.rows import DENSE_FROM
+from svmreduce.rows import DENSE_FROM, finite_rows
 from svmreduce.types import Matrix
 
 CLASSIFIERS = ("c_svc", "nu_svc")
@@ -82,7 +82,7 @@ class KernelModel:
         A file with more columns than the model, or fewer, is fine: columns that are not there are
         zeros, as in LIBSVM.
         """
-        return self._decisions(X, threads, np.float64)
+        return self._decisions(finite_rows(X), threads, np.float64)
 
     def _decisions(self, X, threads, dtype) -> np.ndarray:
         X, vectors = (X, self.vectors) if self.kernel.name == PRECOMPUTED else _same_width(X, self.vectors)
@@ -108,6 +108,7 @@ class KernelModel:
         A label depends on signs only, so float32 kernel values decide it, but for the rows where a decision
         value is not far above their error (as seen on a sample of rows): those are done in double.
         """
+        X = finite_rows(X)
         n = X.shape[0]
         if self.task == "regression" or n < 10 * _PROBE:
             return self.decide(self.decision_function(X, threads=threads))
@@ -134,11 +135,15 @@ class KernelModel:
             return np.where(decisions > 0, 0, 1)
         return votes(decisions, len(self.labels)).argmax(axis=1)
 
-    def probabilities(self, decisions: np.ndarray) -> np.ndarray:
-        """Class probabilities of these decision values, columns as ``labels``; the label's is always the largest."""
+    def probabilities(self, decisions: np.ndarray, winners: np.ndarray | None = None) -> np.ndarray:
+        """Class probabilities of these decision values, columns as ``labels``; the label's is always the largest.
+
+        ``winners`` are the places of labels that were decided in another way than ``decide`` does.
+        """
         if self.sigmoids is None:
             raise InputError("the model has no probabilities: train it with probability=True (train -b 1)")
-        return class_probabilities(decisions, self.sigmoids, self._winners(decisions), len(self.labels))
+        winners = self._winners(decisions) if winners is None else winners
+        return class_probabilities(decisions, self.sigmoids, winners, len(self.labels))
 
     def save(self, path: str | os.PathLike, *, last_line: str = "") -> None:
         """Write a LIBSVM model file; every number survives exactly.

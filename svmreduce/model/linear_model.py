@@ -9,6 +9,7 @@ from itertools import chain
 import numpy as np
 
 from svmreduce.model.text import ModelText, check_finite, header_labels, read_model_text, write_text
+from svmreduce.rows import finite_rows
 
 # LIBLINEAR's names by their -s number; one-class is left out, its offset has another meaning
 SOLVER_TYPES = {
@@ -62,6 +63,7 @@ class LinearModel:
 
     def decision_function(self, X, *, threads: int | None = None) -> np.ndarray:
         """Decision values (n,) or (n, k); columns the model never saw are ignored, as in LIBLINEAR."""
+        X = finite_rows(X)
         width = min(X.shape[1], self.n_features)
         values = X[:, :width] @ self.weights[:, :width].T + self.intercepts
         return values[:, 0] if values.shape[1] == 1 else values

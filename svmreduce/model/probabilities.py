@@ -67,7 +67,7 @@ def class_probabilities(decisions: np.ndarray, sigmoids: np.ndarray, winners: np
     sigmoids : (2, pairs), A and B
     winners : (n,), the place of each row's label
     """
-    pairs = decisions.reshape(len(winners), -1)
+    pairs = decisions.reshape(len(winners), k * (k - 1) // 2)
     firsts = np.clip(_sigmoid(sigmoids[0] * pairs + sigmoids[1]), _SMALLEST, 1 - _SMALLEST)
     if k == 2:
         joined = np.column_stack([firsts, 1 - firsts])

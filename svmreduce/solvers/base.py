@@ -269,7 +269,12 @@ class SVMClassifier(ClassifierMixin, BaseSolver):
         model = self.model_
         if model.sigmoids is None:
             raise NotFittedError("predict_proba is not available when fitted with probability=False: fit again")
-        return model.probabilities(model.decision_function(X, **options))[:, np.argsort(model.labels)]
+        decisions = model.decision_function(X, **options)
+        return model.probabilities(decisions, self._winners(decisions))[:, np.argsort(model.labels)]
+
+    def _winners(self, decisions: np.ndarray) -> np.ndarray | None:
+        """Places of the predicted labels in those of the model; None where the model decides them."""
+        return None
 
     @available_if(lambda self: getattr(self, "probability", False))
     def predict_log_proba(self, X) -> np.ndarray:

@@ -124,6 +124,18 @@ def test_a_name_wins_over_a_range():
     assert table.positions(["a-b"]) == [0] and table.positions(["1"]) == [3] and table.positions(["a:b"]) == [1, 2]
 
 
+def test_a_reversed_range_is_an_error():
+    with pytest.raises(InputError, match="the range '1-0' ends before it begins"):
+        Preparation.learn(table_of_frame(FRAME), Choices(drop=("1-0",)))
+
+
+def test_booleans_in_any_spelling():
+    train = pd.DataFrame({"t": ["TRUE", "FALSE", "TRUE", "FALSE"], "y": [1, 2, 1, 2]})
+    _, learned = Preparation.learn(table_of_frame(train), Choices())
+    for new in ([True, False], ["true", "false"], ["TRUE", "FALSE"]):
+        assert dense(learned.rows(pd.DataFrame({"t": new}))).tolist() == [[0, 1], [1, 0]]
+
+
 def test_unknown_words_among_choices():
     with pytest.raises(InputError, match="unknown scaler 'standart': did you mean 'standard'"):
         Choices(scale="standart")
