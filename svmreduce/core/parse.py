@@ -284,8 +284,8 @@ def fill_table(text, start, stop, row, separator, values, bits):
     while pos < stop:
         while _BYTE_KIND[text[pos]] == _BLANK and text[pos] != separator:
             pos += 1
-        if text[pos] == 10 or text[pos] == 35:
-            pos = _line_end(text, pos) + 1
+        if text[pos] == 10:
+            pos += 1
             continue
         row_values, row_bits = values[row], bits[row]
         for column in range(n_columns):

@@ -15,6 +15,7 @@ import math
 import os
 import re
 import warnings
+from codecs import BOM_UTF8
 from dataclasses import replace
 from pathlib import Path
 
@@ -207,7 +208,8 @@ def check_width(path: str | os.PathLike, width: int, n_features: int | None) -> 
 def _sniff(path: Path) -> str:
     """The reader for a file, chosen by the first line that decides."""
     with open_maybe_compressed(path) as stream:
-        line = stream.readline(1 << 16)
+        line, marked = stream.readline(1 << 16).removeprefix(BOM_UTF8), b""
+        has_numbers = False
         if line[:2] == b"\0\0" and line[2:3] and line[2] in _IDX_TYPES:
             return "idx"
         while line:
@@ -216,7 +218,11 @@ def _sniff(path: Path) -> str:
                 return "libsvm" if b":" in tokens[1] and _LIKE_LABELS.fullmatch(tokens[0]) else "table"
             if tokens and (b"," in tokens[0] or b";" in tokens[0] or tokens[0].strip(b"+-.0123456789eE")):
                 return "table"
+            marked = marked or line.strip() if line.lstrip().startswith(b"#") else marked
+            has_numbers |= bool(tokens)
             line = stream.readline(1 << 16)
+    if re.search(rb"[,;|\t]", marked) and not has_numbers:
+        return "table"  # every line begins with #, as a list of colours does
     return "libsvm"  # labels only, or nothing at all
 
 

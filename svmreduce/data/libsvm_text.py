@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from codecs import BOM_UTF8
 from typing import NoReturn
 
 import numpy as np
@@ -43,7 +44,7 @@ def parse_libsvm(data: bytes, name: str, *, max_index: int = MAX_INDEX) -> dict[
         ``labels``, ``values`` (float64), ``indices`` (int32, 0-based), ``row_starts``. Zeros that are
         written out stay stored, as in scikit-learn's reader.
     """
-    text = Text(data, name)
+    text = Text(data.removeprefix(BOM_UTF8), name)
     slots, rows = text.count(b":")
     check_memory(24.0 * (slots[-1] + rows[-1]), f"{name}: its {slots[-1]} values in {rows[-1]} rows", "give fewer rows")
     labels, row_sizes = np.empty(rows[-1]), np.empty(rows[-1], np.int64)

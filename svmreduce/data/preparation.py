@@ -150,6 +150,7 @@ class Preparation:
         """New rows, with labels in the words of a model that knows ``labels``; ``y`` is None if they have none."""
         y = None
         if isinstance(raw, Table):
+            raw = self.schema.with_header(raw)
             X, place = self._rows_of_table(raw, label)
             if place is not None and not no_label and has_labels(raw, place):
                 y = labels_of(raw, place)

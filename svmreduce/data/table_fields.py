@@ -7,54 +7,89 @@ import re
 from svmreduce.core.parse import NUMBER
 from svmreduce.data.columns import MISSING
 
-_SNIFFED = ("\t", ";", "|", ",")  # in this order: a file of decimal commas has as many commas as semicolons
+_SNIFFED = ("\t", ";", ",", "|")  # of two that cut into equally many fields, the first
+_DECIMAL_COMMA = re.compile(rb"[-+]?\d*,\d+(?:[eE][-+]?\d+)?")
 _NUMBERS_AROUND_A_BLANK = re.compile(rb"[-+]?[\d.]+\s+[-+]?[\d.]")
 
 
 def likely_separator(lines: list[bytes]) -> str:
-    """The separator that cuts all of the first lines into the same number of fields."""
+    """The separator that cuts all of the first lines into the same number of fields, and into the most."""
     sample = [line for line in lines[:20] if line.count(b'"') % 2 == 0] or lines[:1]
     blanks = {len(line.split()) for line in sample}
+    cuts = {}
     for separator in _SNIFFED:
-        pattern = field_pattern(separator)
-        rows = [fields_of(line, separator, pattern) for line in sample]
-        widths = {len(row) for row in rows}
-        if len(widths) == 1 and widths != {1}:
-            is_inside = separator == "," and len(blanks) == 1 and _NUMBERS_AROUND_A_BLANK.search(b",".join(rows[-1]))
-            return " " if is_inside else separator
+        rows = [fields_of(line, separator, field_pattern(separator)) for line in sample]
+        if len({len(row) for row in rows}) == 1 and len(rows[0]) > 1:
+            cuts[separator] = rows
+    others = [rows for separator, rows in cuts.items() if separator != ","]
+    if any(_has_decimal_commas_only(rows) for rows in others):
+        cuts.pop(",", None)
+    if cuts:
+        best = max(cuts, key=lambda separator: len(cuts[separator][0]))
+        row = b",".join(cuts[best][-1])
+        return " " if best == "," and len(blanks) == 1 and _NUMBERS_AROUND_A_BLANK.search(row) else best
     if not sample or (len(blanks) == 1 and not re.search(rb"[,;|]", sample[0])):
         return " "
     return _most_frequent(sample[0])
 
 
+def _has_decimal_commas_only(rows: list[list[bytes]]) -> bool:
+    """Whether every comma in these fields is the point of a number."""
+    with_comma = [field for row in rows for field in row if b"," in field]
+    return bool(with_comma) and all(map(_DECIMAL_COMMA.fullmatch, with_comma))
+
+
 def _most_frequent(line: bytes) -> str:
     """For lines of unequal length, which the parser will name: the separator that the first one has most of."""
-    best = max(_SNIFFED[::-1], key=lambda separator: line.count(separator.encode()))
+    best = max(",|;\t", key=lambda separator: line.count(separator.encode()))
     return best if best.encode() in line.strip() else " "
 
 
-def guess_header(first: list[bytes], second: list[bytes], rows: list[list[bytes]]) -> tuple[bool, str]:
-    """Whether the first line names the columns, and why where that is a guess."""
+def guess_header(rows: list[list[bytes]]) -> tuple[bool, str]:
+    """Whether the first of these lines names the columns, and why where that is a guess."""
+    first, second = rows[0], rows[min(1, len(rows) - 1)]
     numbers = [is_number(field) for field in first]
     if all(numbers) and len(first) > 2 and len(rows) > 2:
         start = float(first[0])  # 1, 2, 3 are data as well, if there are only so few
         is_count = [float(field) - start for field in first] == list(range(len(first)))
         if is_count and (start == 0 or (start == 1 and len(first) > 4)):
             return True, "it counts the columns (use --no-header if it is data)"
-    if any(numbers) or any(field and as_word(field).casefold() in MISSING for field in first):
+    if all(numbers) or any(field and as_word(field).casefold() in MISSING for field in first):
         return False, ""
+    columns = list(zip(*rows[1:], strict=False))
+    pairs = list(zip(first, columns, strict=False))
+    if any(numbers):
+        return _guess_with_numbers(pairs) if len(rows) > 5 and len(set(first)) == len(first) else (False, "")
     if any(map(is_number, second)):
         return True, ""
-    columns = list(zip(*rows[1:], strict=False))
-    is_new = [word not in column for word, column in zip(first, columns, strict=False)]
-    repeats = any(len(set(column)) <= len(column) // 2 for column in columns)
-    if len(rows) > 5 and repeats and all(is_new):
+    if len(rows) > 5 and any(map(_repeats, columns)) and all(word not in column for word, column in pairs):
         return True, "its words do not occur again (use --no-header if it is data)"
     return False, ""
 
 
+def _guess_with_numbers(pairs: list[tuple[bytes, tuple[bytes, ...]]]) -> tuple[bool, str]:
+    """For a first line of numbers and words, as pandas writes columns that are numbered, but for the label."""
+    words = [(field, column) for field, column in pairs if not is_number(field)]
+    if not all(word and word not in column and (_repeats(column) or all(map(is_number, column)))
+               for word, column in words):  # fmt: skip
+        return False, ""
+    numbered = [(field, column) for field, column in pairs if is_number(field)]
+    counts = [int(field) for field, _ in numbered if field.isdigit()]
+    over_numbers = all(is_number(field) for _, column in numbered for field in column if field)
+    shown = as_word(words[-1][0])
+    if over_numbers and len(counts) == len(numbered) and counts == sorted(counts) and (counts[0] == 0 or counts[1:]):
+        return True, f"its numbers ascend and {shown!r} does not occur again (use --no-header if it is data)"
+    return False, f"{shown!r} does not occur again, but its numbers do not ascend (use --header if it names columns)"
+
+
+def _repeats(column: tuple[bytes, ...]) -> bool:
+    return len(set(column)) <= len(column) // 2
+
+
 def header_names(fields: list[bytes]) -> list[str]:
-    return [as_word(field) or f"unnamed_{k}" for k, field in enumerate(fields)]
+    """The names of the columns; a ``#`` before the first marks the line as a header, as in NumPy's files."""
+    first = fields[0].lstrip(b"# ") or fields[0]
+    return [as_word(field) or f"unnamed_{k}" for k, field in enumerate([first, *fields[1:]])]
 
 
 def fields_of(line: bytes, separator: str, pattern: re.Pattern) -> list[bytes]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 
@@ -115,12 +115,30 @@ class TableSchema:
         at = {name: k for k, name in enumerate(table.names) if have[name] == 1}
         return [at[name] if name in at else table.position(name) for name in names], place
 
+    def with_header(self, table: Table) -> Table:
+        """The table; if its first row consists of names of columns, that row becomes the header."""
+        if table.names or self.label_name is None or not table.n_rows:
+            return table
+        first = table.take(np.array([0]))
+        cells = [first.as_words(k)[1] for k in range(table.n_columns)]
+        names = [words[0] for words in cells if words]
+        if len(set(names)) < table.n_columns or not set(names) <= self._known:
+            return table
+        if table.n_rows == 1:
+            raise InputError(f"{table.name}: no data rows after the header; give a table with rows")
+        _note(f"{table.name}: line 1 is taken for a header: it consists of names of the model's columns")
+        return replace(table.take(np.arange(1, table.n_rows)), names=names)
+
+    @property
+    def _known(self) -> set[str]:
+        """The names of all columns that training had."""
+        return {column.name for column in self.columns} | {self.label_name, *self.left_out}
+
     def extra(self, table: Table) -> list[str]:
         """Columns of the table that the model does not use and training did not have."""
         if not table.names or self.label_name is None:
             return []
-        known = {column.name for column in self.columns} | {self.label_name, *self.left_out}
-        return [name for name in table.names if name not in known]
+        return [name for name in table.names if name not in self._known]
 
     def encode(self, table: Table, positions: Sequence[int]) -> np.ndarray:
         """The rows as numbers."""

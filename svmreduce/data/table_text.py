@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 
@@ -94,31 +95,61 @@ class _TableText:
 
     @cached_property
     def lines(self) -> list[bytes]:
-        """The first lines that count."""
+        """The first lines, without those that begin with ``#`` if there are others."""
         start = self._utf8[0][: 1 << 20].replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
-        return [line for line in start if line.strip() and not line.lstrip().startswith(b"#")][:_LINES]
+        filled = [line for line in start if line.strip()]
+        return [line for line in filled if not line.lstrip().startswith(b"#")][:_LINES] or filled[:_LINES]
 
     @cached_property
     def separator(self) -> str:
         return self.form.separator or likely_separator(self.lines)
 
     @cached_property
+    def field(self) -> re.Pattern:
+        return field_pattern(self.separator)
+
+    def _cut(self, line: bytes) -> list[bytes]:
+        return fields_of(line, self.separator, self.field)
+
+    @cached_property
     def text(self) -> Text:
         data = self._utf8[0]
         if b"\r" in data and b"\n" not in data:  # line ends of old Macs
             data = data.replace(b"\r", b"\n")
-        return Text(without_quoted_line_ends(data, self.separator), str(self.source.path), as_given=data)
+        plain = self._without_comments(without_quoted_line_ends(data, self.separator))
+        return Text(plain, str(self.source.path), as_given=data)
+
+    def _without_comments(self, data: bytes) -> bytes:
+        """Lines that begin with ``#`` and have another number of fields than the table become blank, byte for byte."""
+        self.n_comments = 0
+        if b"#" not in data or not self.lines:
+            return data
+        width = len(self._cut(next((line for line in self.lines if line.count(b'"') % 2 == 0), self.lines[0])))
+
+        def blanked(line: re.Match) -> bytes:
+            text = line.group()
+            if len(self._cut(text)) == width:
+                return text
+            unmarked = text.replace(b"#", b" ", 1)
+            if not data[: line.start()].strip() and len(self._cut(unmarked)) == width:
+                return unmarked  # a header after "# ", blanks between the names
+            self.n_comments += 1
+            return b" " * len(text)
+
+        return re.sub(rb"(?m)^[ \t]*#[^\n]*", blanked, data)
 
     def parsed(self) -> dict[str, np.ndarray]:
         """Everything that a Table is made of, as arrays."""
         text, notes = self.text, []
         first = _first_lines(text)
-        self.field = field_pattern(self.separator)
-        cut = [fields_of(line.group(), self.separator, self.field) for line in first]
+        cut = [self._cut(line.group()) for line in first]
         has_header = self.form.header
         if has_header is None:
-            has_header, why = guess_header(cut[0], cut[-1], self._first_rows())
-            notes += [f"line 1 is taken for a header: {why}"] if why else []
+            has_header, why = guess_header(cut)
+            notes += [f"line 1 is taken for {'a header' if has_header else 'data'}: {why}"] if why else []
+        if self.n_comments:
+            notes.append(f"lines left out as comments, because they begin with # and do not have {len(cut[0])} fields: "
+                         f"{self.n_comments}")  # fmt: skip
         if has_header and len(first) == 1:
             text.fail(first[0].end() - 1, "no data rows after the header", "give a table with rows")
         text.start_at(first[0].end() if has_header else 0)
@@ -137,9 +168,6 @@ class _TableText:
             if len(rows):
                 arrays |= {f"rows{k}": rows, f"codes{k}": codes, f"words{k}": np.array(found, str)}
         return arrays
-
-    def _first_rows(self) -> list[list[bytes]]:
-        return [fields_of(line, self.separator, self.field) for line in self.lines]
 
     def _cells(self, n_columns: int, has_header: bool) -> np.ndarray:
         text = self.text
@@ -190,13 +218,9 @@ def _is_blank(words: tuple | None, n_rows: int) -> bool:
 
 
 def _first_lines(text: Text) -> list[re.Match]:
-    """The first two lines that count, line end included."""
-    lines: list[re.Match] = []
-    for line in re.finditer(rb"[^\n]*\n", text.data):
-        if line.group().strip() and not line.group().lstrip().startswith(b"#"):
-            lines.append(line)
-        if len(lines) == 2:
-            break
+    """The first lines that are not blank, line end included."""
+    filled = (line for line in re.finditer(rb"[^\n]*\n", text.data) if line.group().strip())
+    lines = list(islice(filled, _LINES))
     if not lines:
         raise InputError(f"{text.name}:1:1: no data rows; give a table with a label column")
     return lines

@@ -38,7 +38,8 @@ def read_tables(
     Parameters
     ----------
     paths : sequence of path
-        Plain or compressed. Blank lines and lines that begin with ``#`` do not count.
+        Plain or compressed. Blank lines do not count, nor lines that begin with ``#`` and have another number of
+        fields than the table.
     cache : bool
         Keep the parsed tables on disk for the next time.
     label : int or str

@@ -320,6 +320,7 @@ def test_load_tells_tasks_and_names(tmp_path):
         (b"", "libsvm"),
         (b"1 2 3\n", "table"),
         (b"a,b\n1,2\n", "table"),
+        (b"#ff0000,1\n#00ff00,2\n", "table"),
         (b"5.1,3.5,x\n", "table"),
         (b"\0\0\x08\1\0\0\0\0", "idx"),
     ],
@@ -336,6 +337,11 @@ def test_the_label_column_of_a_table(tmp_path):
     with pytest.raises(InputError, match="are first in every line of a LIBSVM file"):
         dataset(tmp_path, b"1 1:2\n", label=0)
     assert not dataset(tmp_path, b"1 1:2\n").is_table
+
+
+def test_a_byte_order_mark_does_not_count(tmp_path):
+    rows = dataset(tmp_path, b"\xef\xbb\xbf1 1:2\n-1 2:3\n")
+    assert rows.y.tolist() == [1, -1] and rows.X.tolist() == [[2, 0], [0, 3]]
 
 
 def test_labels_without_features_are_rows(tmp_path):

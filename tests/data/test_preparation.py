@@ -14,7 +14,7 @@ from svmreduce.data.columns import table_of_frame
 from svmreduce.data.formats import load_training, read_rows, write_libsvm
 from svmreduce.data.preparation import Choices, Preparation
 from svmreduce.data.prepare import SCALERS
-from svmreduce.errors import DataWarning, InputError
+from svmreduce.errors import DataNote, DataWarning, InputError
 
 FRAME = pd.DataFrame(
     {
@@ -134,6 +134,16 @@ def test_booleans_in_any_spelling():
     _, learned = Preparation.learn(table_of_frame(train), Choices())
     for new in ([True, False], ["true", "false"], ["TRUE", "FALSE"]):
         assert dense(learned.rows(pd.DataFrame({"t": new}))).tolist() == [[0, 1], [1, 0]]
+
+
+def test_names_of_the_model_are_a_header(tmp_path):
+    train = pd.DataFrame({"size": ["S", "L", "S", "L"], "colour": ["red", "blue", "blue", "red"], "y": list("pqpq")})
+    data, learned = Preparation.learn(table_of_frame(train), Choices())
+    (tmp_path / "t").write_text("colour,y,size\nred,p,S\nblue,q,L\n")
+    with pytest.warns(DataNote, match="line 1 is taken for a header: it consists of names"):
+        found = learned.new(read_rows(tmp_path / "t"), np.array(["p", "q"]))
+    np.testing.assert_array_equal(dense(found.X), dense(data.X)[:2])
+    assert found.y.tolist() == ["p", "q"]
 
 
 def test_unknown_words_among_choices():

@@ -6,8 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svmreduce.data import table_text
-from svmreduce.data.formats import load_dataset, read_table, read_tables
-from svmreduce.errors import InputError
+from svmreduce.data.files import Source
+from svmreduce.data.formats import load_dataset, read_rows, read_table, read_tables
+from svmreduce.data.table_fields import likely_separator
+from svmreduce.data.table_text import TextFormat, read_text_table
+from svmreduce.errors import DataNote, InputError
 
 
 @pytest.fixture(autouse=True)
@@ -99,6 +102,58 @@ def test_tables_read_together_share_categories(tmp_path):
     (tmp_path / "b").write_text("1,3,p\n2,4,q\n")
     with pytest.raises(InputError, match="read them separately"):
         read_tables([tmp_path / "a", tmp_path / "b"])
+
+
+ROWS = [f"{k / 7:.3f},{k % 5},2.5,{'pq'[k % 2]}" for k in range(20)]
+
+
+@pytest.mark.parametrize(
+    ("first", "is_header"),
+    [
+        ("0,1,2,label", True),
+        ("0,2,5,label", True),
+        ("2019,2020,2021,label", True),
+        ("#a,b,c,y", True),
+        ("# a,b,c,y", True),
+        ("0,1,2,p", False),  # a class that occurs again
+        ("0.5,0.25,2,label", False),
+        ("7,1,2,label", False),
+    ],
+)
+def test_a_first_line_of_numbers_and_words(tmp_path, first, is_header):
+    (tmp_path / "t").write_text("\n".join([first, *ROWS]))
+    read = read_text_table(Source(tmp_path / "t"), TextFormat())
+    assert (read.names is not None, read.n_rows) == (is_header, 21 - is_header)
+    assert read.names is None or read.names[0] == first.split(",")[0].lstrip("# ")
+    assert any("line 1 is taken for" in note for note in read.notes) == (first[0] != "#" and "label" in first)
+
+
+def test_lines_that_begin_with_a_hash(tmp_path):
+    def read(text):
+        (tmp_path / "t").write_text(text)
+        return read_rows(tmp_path / "t")
+
+    colours = "#ff0000,1.5,p\n#00ff00,2.5,q\n"
+    assert read(colours).as_words(0)[1] == ["#ff0000", "#00ff00"]
+    with pytest.warns(DataNote, match="begin with # and do not have 3 fields: 2$"):
+        table = read(f"# colours\n{colours}blue,1,p\n  # an end\n")
+    assert table.as_words(0)[1] == ["#ff0000", "#00ff00", "blue"]
+    assert read("# a b y\n1 2 3\n4 5 6\n").names == ["a", "b", "y"]
+
+
+@pytest.mark.parametrize(
+    ("line", "separator"),
+    [
+        ("1.5,2.5,a|b,p", ","),
+        ("x;y,1.5,2,p", ","),
+        ("Doe, J|1|2|p", "|"),
+        ("1,5;2,5;3,5;p", ";"),
+        ("1,5\t2,5\tp", "\t"),
+        ("1,5|2,5|p", "|"),
+    ],
+)
+def test_the_separator_with_the_most_fields(line, separator):
+    assert likely_separator([line.encode()] * 5) == separator
 
 
 def test_label_ending(table):

@@ -59,7 +59,7 @@ def table(rng, folder):
         return _unless_good(answer, times)
     try:
         read = [[field.strip() for field in row] for row in csv.reader(io.StringIO(data.decode()))]
-        read = [row for row in read if any(row) and not row[0].startswith("#")]
+        read = [row for row in read if any(row) and (len(row) == WIDTH + 1 or not row[0].startswith("#"))]
         if not any(map(_is_number, read[0])):
             read = read[1:]
         numbers = [[float(field) for field in row] for row in read]
