@@ -128,7 +128,7 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, as
     patiently(partial(compile_off_the_clock, *warm_ups, quiet=quiet), "preparing", quiet=quiet, reports=False)
     limits = {"quiet": quiet, "max_seconds": given["max_seconds"]}
     if given["folds"]:
-        cross_validated(method, data, sample_weight, given["folds"], as_json, limits)
+        cross_validated(method, data, sample_weight, given["folds"], as_json, limits, choices)
         return
     tuned, tuning = _tune(method, data, sample_weight, quiet) if tune else ({}, {})
     record, out_of_time = patiently(lambda: _fit(method, data, sample_weight), "training", **limits)

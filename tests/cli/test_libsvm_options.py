@@ -80,6 +80,8 @@ def test_cross_validation_prints_what_svm_train_prints(files):
     assert lines[1].startswith("Cross Validation Squared correlation coefficient = ")
     record = json.loads(call("train", "--folds", 3, "--json", folder / "train").stdout)
     assert record["folds"] == 3 and 0.8 < record["accuracy"] <= 1
+    said = call("train", "-v", 3, "--scale", "standard", folder / "train")
+    assert "Note: --scale learned from all rows, before the folds" in said.stderr
     assert "no accuracy" in fails("train", "-v", 5, "-s", 2, folder / "train")
 
 
