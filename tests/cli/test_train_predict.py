@@ -222,6 +222,22 @@ def test_the_label_column_of_a_table(tmp_path):
     assert "--label is for tables" in fails("train", "--label", "kind", "ijcnn1", tmp_path / "m2")
 
 
+def test_the_label_of_a_table_is_always_named(tmp_path):
+    rows = [f"{i % 7 + 0.5},{'yes' if i % 7 > 3 else 'no'},{i % 3 + 1}" for i in range(70)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,churn,plan", *rows]) + "\n")
+    (tmp_path / "bare.csv").write_text("\n".join(rows) + "\n")
+    taken = call("train", tmp_path / "t.csv", tmp_path / "m")
+    assert "plan (the last column; 3 classes: 1, 2, 3)" in taken.stdout
+    assert "Note: " in taken.stderr and "give its name by --label: churn" in taken.stderr
+    given = call("train", "--label", "churn", tmp_path / "t.csv", tmp_path / "m")
+    assert "churn (2 classes: no, yes)" in given.stdout and "--label" not in given.stderr
+    assert "column 1 (the last column kept; 2 classes: no, yes)" in (
+        call("train", "--drop", 2, tmp_path / "bare.csv", tmp_path / "m").stdout
+    )
+    for file, label in (("t.csv", "plan"), ("bare.csv", 2)):
+        assert json.loads(call("train", "--json", tmp_path / file, tmp_path / "m").stdout)["label"] == label
+
+
 def test_notes_of_a_model_file_are_shown(files):
     folder, _, _ = files
     call("train", "-s", "libsvm_svr", folder / "numbers", folder / "model")
