@@ -50,9 +50,6 @@ def learn_schema(
     if gaps and impute is None:
         named = f"--impute {'|'.join(IMPUTATIONS)}"
         raise missing_values(first, gaps, f"use {named}, leave columns out by --drop, or fill them in")
-    if gaps:
-        counts = listed([f"{first.title(k)} ({len(rows)})" for k, rows in gaps.items()])
-        _note(f"{first.name}: missing values are filled by --impute {impute}: {counts} of {first.n_rows} rows")
     if not learned:
         raise InputError(f"{first.name}: no column is left to learn from; check --columns and --drop")
     used = {column.position for column in learned} | {place}
