@@ -40,7 +40,9 @@ reduction_options = together(_columns)
 training_options = together(
     _columns,
     click.option(
-        "--scale", type=click.Choice(_SCALERS), help="Scale columns (unit: rows); kept with the model for predict."
+        "--scale",
+        type=click.Choice(_SCALERS),
+        help="Scale columns of numbers (unit: rows), not 0/1 columns of categories; kept with the model for predict.",
     ),
     click.option(
         "--positive", metavar="LABEL", help="The class of interest; of more than two, the one against all others."

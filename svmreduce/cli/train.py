@@ -88,7 +88,7 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, as
     import_scikit_learn()
     from svmreduce.model import PreparedModel
     from svmreduce.reducers import REDUCERS
-    from svmreduce.sanity import blind_kernel, unequal_columns
+    from svmreduce.sanity import blind_kernel, nothing_reduced, unequal_columns
     from svmreduce.solvers import SOLVERS
 
     given = {name: options.pop(name) for name in LIBSVM_OPTIONS}
@@ -135,6 +135,7 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, as
     if out_of_time:
         record["stopped_by"] = "max_seconds"
     warn(blind_kernel(getattr(method.model_, "kernel", None), data.X, record["support_vectors"]), warned)
+    warn(nothing_reduced(record.get("kept"), data.n_rows, reducer_class) if reducer else None, warned)
     fitted = with_numbers(method.model_, train) if is_table else method.model_
     (fitted if preparation.is_trivial else PreparedModel(fitted, preparation)).save(model)
     record = {"solver": solver, **record, **tuned, "seconds": {"load": load, **tuning, **record["seconds"]}}
