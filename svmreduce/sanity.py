@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from svmreduce.kernels import KernelSpec
+from svmreduce.registry import parameters_of
 
 UNEQUAL = 100.0  # times: the smaller column then has a ten-thousandth of the say in a squared distance
 _PROBES, _ROWS = 200, 20_000
@@ -56,6 +57,13 @@ def blind_kernel(kernel, X, vectors: int | None) -> str | None:
             "vectors: the model remembers rows and learns nothing; use a smaller -g, or --scale"
         )
     return None
+
+
+def nothing_reduced(kept: int | None, rows: int, method: type) -> str | None:
+    """Whether a method that drops rows near others found none."""
+    if kept != rows or "epsilon" not in parameters_of(method):
+        return None
+    return f"nothing was reduced: all {rows} rows are kept; scale the columns, or use a smaller gamma or larger epsilon"
 
 
 def _squared_distances(A, B) -> np.ndarray:

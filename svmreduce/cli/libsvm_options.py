@@ -104,6 +104,8 @@ def set_libsvm_options(method, solver: str, solver_class: type, reducer, given: 
 
         able = ", ".join(name for name in SOLVERS.names() if getattr(SOLVERS.get(name), "stops_in_time", False))
         raise InputError(f"{solver} cannot end early with a model, so --max-seconds is not for it: {able} can")
+    if given["class_weights"] and given["probability"]:
+        click.echo("Note: probabilities are those of the re-weighted classes, not of the rates in the data", err=True)
     wanted = {
         "tube": ("epsilon", "regression" in solver_class.tasks, "-p", "for regression (-s 3)"),
         "nu": ("nu", True, "-n", "for nu_svc, nu_svr and one_class (-s 1, 4, 2)"),

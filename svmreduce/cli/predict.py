@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from dataclasses import replace
 from time import perf_counter
 
@@ -40,7 +41,7 @@ def predict(test, model, out, decision_values, probability, threads, label, no_l
 
     A model of svmreduce train remembers columns, categories and scaling: TEST may have its columns in any order, with
     labels or without. OUT gets one label per line, as svm-predict writes it, with -b 1 after a first line that names
-    the classes.
+    the classes. Where values follow, a label with blanks is in double quotes.
     """
     import_scikit_learn()
     from svmreduce.model import load_model
@@ -137,17 +138,23 @@ def _picture(labels: list[str], confusion: list[list[int]]) -> None:
         click.echo(f"  {true} taken for {guess}: {count}")
 
 
+def quoted(word: str, separators: str) -> str:
+    """In double quotes, as in CSV files, if it would not be one word otherwise."""
+    return '"' + word.replace('"', '""') + '"' if set(word) & {'"', *separators} else word
+
+
 def _write(out, predicted, values, columns) -> None:
     """One line per row: the label, then its values if there are any; ``columns`` are named in the first line."""
     from svmreduce.model.text import write_text
 
-    def texts(labels):
-        return [label if isinstance(label, str) else f"{label:.17g}" for label in labels.tolist()]
+    def texts(labels, separators):
+        words = (label if isinstance(label, str) else f"{label:.17g}" for label in labels.tolist())
+        return [quoted(word, separators) for word in words]
 
-    labels = texts(predicted)
     if values is None:
-        write_text(out, (f"{label}\n" for label in labels))
+        write_text(out, (f"{label}\n" for label in texts(predicted, "\r\n")))
         return
+    labels = texts(predicted, string.whitespace)
     rows = values.reshape(len(labels), -1).tolist()
     lines = [f"{label} {' '.join(map(repr, row))}\n" for label, row in zip(labels, rows, strict=True)]
-    write_text(out, lines if columns is None else [f"labels {' '.join(texts(columns))}\n", *lines])
+    write_text(out, lines if columns is None else [f"labels {' '.join(texts(columns, string.whitespace))}\n", *lines])

@@ -23,7 +23,7 @@ from svmreduce.cli.common import (
     quiet_option,
     timed_rows,
 )
-from svmreduce.cli.table_options import data_warnings, reduction_options, take_choices
+from svmreduce.cli.table_options import data_warnings, reduction_options, take_choices, warn
 from svmreduce.errors import InputError
 from svmreduce.registry import build_method, parameters_of
 
@@ -65,6 +65,7 @@ def reduce(source, out, method, settings, n_features, as_json, quiet, **options)
     from svmreduce.data.libsvm_text import check_labels, write_libsvm
     from svmreduce.kernels import KernelMixture, KernelSpec
     from svmreduce.reducers import REDUCERS
+    from svmreduce.sanity import nothing_reduced
 
     if is_special(out):
         raise InputError(f"{out}: the weights go into a second file next to this one; give a file name")
@@ -82,7 +83,7 @@ def reduce(source, out, method, settings, n_features, as_json, quiet, **options)
     with data_warnings(quiet):
         data, _, load = timed_rows(source, "train", n_features, choices, quiet)
         check_task(source, data, method, reducer_class)
-    check_labels(source, data.y)
+    check_labels(source, data.y, f"use numbers, or svmreduce train --reducer {method}, which takes words")
     compile_off_the_clock(reducer_class.warm_up, quiet=quiet)
     reduction = reducer.fit_reduce(data.X, data.y)
     start = perf_counter()
@@ -90,6 +91,7 @@ def reduce(source, out, method, settings, n_features, as_json, quiet, **options)
     if data.is_table and not quiet:
         note = f"{out} has numbered columns; a model of it cannot predict tables such as {source} (train --reducer can)"
         click.echo(f"Note: {note}", err=True)
+    warn(nothing_reduced(reduction.n_rows, data.n_rows, reducer_class), [])
     with write_whole(f"{out}.weights") as file:
         file.write("".join(f"{weight!r}\n" for weight in reduction.sample_weight.tolist()).encode())
 

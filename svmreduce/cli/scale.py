@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from svmreduce.cli.common import check_writable, quiet_option
@@ -29,7 +31,8 @@ def scale(data, out, lower, upper, labels, save, restore, quiet):
 
     Range files are those of svm-scale. Scale training rows with -s, and test rows with -r and the same file.
     """
-    from svmreduce.data.files import write_whole
+    from svmreduce.data.files import is_special, write_whole
+    from svmreduce.data.formats import sniff
     from svmreduce.data.range_files import learn_ranges, read_ranges, read_rows, unknown_columns
 
     if not lower < upper or (labels and not labels[0] < labels[1]):
@@ -38,7 +41,13 @@ def scale(data, out, lower, upper, labels, save, restore, quiet):
         raise InputError("-s and -r exclude each other: ranges are either learned or given")
     for path in filter(None, (out, save)):
         check_writable(path, data, restore)
-    X, y = read_rows(data)
+    try:
+        X, y = read_rows(data)
+    except InputError as error:
+        if not Path(data).is_file() or is_special(data) or sniff(Path(data)) != "table":
+            raise
+        hint = "scale reads LIBSVM files only; for a table use svmreduce train --scale, which keeps it with the model"
+        raise InputError(f"{error}; {hint}") from None
     ranges = read_ranges(restore) if restore else learn_ranges(X, y, lower, upper, labels)
     if restore and (unknown := unknown_columns(ranges, X)) and not quiet:
         named = ", ".join(map(str, unknown[:5])) + (", …" if len(unknown) > 5 else "")

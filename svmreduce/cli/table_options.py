@@ -12,6 +12,7 @@ from svmreduce.errors import DataNote, DataWarning
 
 _SCALERS = ("none", "standard", "zero_one", "minus_one_one", "max_abs", "unit")
 _IMPUTATIONS = ("mean", "median", "most_frequent")
+_SHOWN_CLASSES = 8
 _MANY = {"multiple": True, "metavar": "COLUMNS"}
 
 label_option = click.option(
@@ -39,7 +40,9 @@ reduction_options = together(_columns)
 training_options = together(
     _columns,
     click.option(
-        "--scale", type=click.Choice(_SCALERS), help="Scale columns (unit: rows); kept with the model for predict."
+        "--scale",
+        type=click.Choice(_SCALERS),
+        help="Scale columns of numbers (unit: rows), not 0/1 columns of categories; kept with the model for predict.",
     ),
     click.option(
         "--positive", metavar="LABEL", help="The class of interest; of more than two, the one against all others."
@@ -59,6 +62,22 @@ def take_choices(options: dict):
     from svmreduce.data.preparation import Choices
 
     return Choices(**{key: options.pop(key) for key in _KEYS if key in options})
+
+
+def label_of_table(preparation, data, is_given: bool) -> tuple[str | int, str]:
+    """The label's column, by name or by position, and what to print about it."""
+    from svmreduce.label_keys import label_key
+
+    schema = preparation.schema
+    where = [] if is_given else ["the last column" + " kept" * (schema.label < schema.n_columns - 1)]
+    if data.task == "classification":
+        names = [label_key(label) for label in data.classes.tolist()]
+        more = ", …" if len(names) > _SHOWN_CLASSES else ""
+        where.append(f"{len(names)} class{'es' * (len(names) > 1)}: {', '.join(names[:_SHOWN_CLASSES])}{more}")
+    else:
+        where.append(f"numbers from {data.y.min():g} to {data.y.max():g}")
+    name = schema.label if schema.label_name is None else schema.label_name
+    return name, f"{'column ' * (schema.label_name is None)}{name} ({'; '.join(where)})"
 
 
 @contextmanager

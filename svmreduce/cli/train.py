@@ -36,7 +36,7 @@ from svmreduce.cli.libsvm_options import (
     solver_by_number,
 )
 from svmreduce.cli.patience import patiently
-from svmreduce.cli.table_options import data_warnings, take_choices, training_options, warn
+from svmreduce.cli.table_options import data_warnings, label_of_table, take_choices, training_options, warn
 from svmreduce.errors import InputError
 from svmreduce.registry import build_method, nearest_name_error, parameters_of
 
@@ -88,7 +88,7 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, as
     import_scikit_learn()
     from svmreduce.model import PreparedModel
     from svmreduce.reducers import REDUCERS
-    from svmreduce.sanity import blind_kernel, unequal_columns
+    from svmreduce.sanity import blind_kernel, nothing_reduced, unequal_columns
     from svmreduce.solvers import SOLVERS
 
     given = {name: options.pop(name) for name in LIBSVM_OPTIONS}
@@ -135,11 +135,15 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, as
     if out_of_time:
         record["stopped_by"] = "max_seconds"
     warn(blind_kernel(getattr(method.model_, "kernel", None), data.X, record["support_vectors"]), warned)
+    warn(nothing_reduced(record.get("kept"), data.n_rows, reducer_class) if reducer else None, warned)
     fitted = with_numbers(method.model_, train) if is_table else method.model_
     (fitted if preparation.is_trivial else PreparedModel(fitted, preparation)).save(model)
     record = {"solver": solver, **record, **tuned, "seconds": {"load": load, **tuning, **record["seconds"]}}
     record |= ({"reducer": reducer} if reducer else {}) | ({"warnings": warned} if warned else {})
-    _report(record, f"{model} ({method.model_.file_format})", as_json, quiet)
+    label = None
+    if preparation.schema:
+        record["label"], label = label_of_table(preparation, data, is_given=choices.label is not None)
+    _report(record, label, f"{model} ({method.model_.file_format})", as_json, quiet)
 
 
 def _build(solver, solver_class, reducer, reducer_class, options, settings):
@@ -233,7 +237,7 @@ def _read_weights(path: str, rows: int):
     return weights
 
 
-def _report(record, model, as_json, quiet):
+def _report(record, label, model, as_json, quiet):
     if as_json:
         print_json(record)
     elif not quiet:
@@ -247,6 +251,7 @@ def _report(record, model, as_json, quiet):
             [
                 ("solver", record["solver"]),
                 ("data", shape),
+                ("label", label),
                 ("reducer", record.get("reducer")),
                 ("kept", f"{record['kept']} ({record['kept'] / record['rows']:.2%})" if "kept" in record else None),
                 ("C", record.get("C")),

@@ -1,7 +1,8 @@
 """One way to compile, one way to use several cores.
 
 Numba's disk cache does not notice an edit in *another* file, so a changed helper would keep its old
-values through a cached caller. The cache folder is therefore named by a hash of every file in core.
+values through a cached caller. The cache folder is therefore named by a hash of every file in core. Their place and
+time are in the hash, too: numba compiles anew for a copy elsewhere, and a mark of compiled code must not say otherwise.
 
 Loops run on plain threads that call ``nogil`` functions: threads sleep when idle (OpenMP's spin), the
 count is exactly what was asked for, and nothing breaks when two callers work at once. Work that is itself
@@ -34,14 +35,14 @@ except ImportError:  # not available on Windows
     fcntl = None
 
 
-def _source_hash() -> str:
+def _source_hash(folder: Path) -> str:
     digest = hashlib.sha256(numba.__version__.encode())
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
+    for path in sorted(folder.glob("*.py")):
+        digest.update(f"{path} {path.stat().st_mtime_ns}".encode() + path.read_bytes())
     return digest.hexdigest()[:12]
 
 
-_CACHE_DIR = str(cache_home() / f"numba-{_source_hash()}")
+_CACHE_DIR = str(cache_home() / f"numba-{_source_hash(Path(__file__).parent)}")
 
 
 def njit(*, fastmath: bool | set = False, **options):

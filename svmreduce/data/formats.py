@@ -125,7 +125,7 @@ def read_rows(path: str | os.PathLike, *, n_features: int | None = None, header:
         Whether the first line of a table names its columns.
     """
     source = Source(path)
-    kind = _sniff(source.path)
+    kind = sniff(source.path)
     X: Matrix
     if kind == "table":
         table = read_text_table(source, TextFormat(header=header))
@@ -205,7 +205,7 @@ def check_width(path: str | os.PathLike, width: int, n_features: int | None) -> 
         raise InputError(f"{path}: {width} columns, not n_features={n_features}; leave n_features out")
 
 
-def _sniff(path: Path) -> str:
+def sniff(path: Path) -> str:
     """The reader for a file, chosen by the first line that decides."""
     with open_maybe_compressed(path) as stream:
         line, marked = stream.readline(1 << 16).removeprefix(BOM_UTF8), b""

@@ -55,7 +55,7 @@ def check_classes(name: str, y: np.ndarray, advice: str = "") -> None:
 
 
 def one_class_first(y: np.ndarray, positive: str, name: str) -> tuple[np.ndarray, list[str]]:
-    """Two classes as they are; more classes as ``positive`` against ``not positive``, and which those others are."""
+    """Two classes as they are; more classes as ``positive`` against ``not_positive``, and which those others are."""
     classes, inverse = np.unique(y, return_inverse=True)
     keys = [label_key(label) for label in classes]
     if positive not in keys:
@@ -63,7 +63,7 @@ def one_class_first(y: np.ndarray, positive: str, name: str) -> tuple[np.ndarray
     if len(classes) <= 2:
         return y, []
     others = [key for key in keys if key != positive]
-    return np.array([positive if key == positive else f"not {positive}" for key in keys])[inverse], others
+    return np.array([positive if key == positive else f"not_{positive}" for key in keys])[inverse], others
 
 
 def matched_labels(

@@ -166,9 +166,9 @@ def write_libsvm(path: str | os.PathLike, X: Matrix, y: np.ndarray, *, precision
             stream.write(_as_text(sparse.csr_matrix(X[part], dtype=np.float64, copy=True), y[part], precision))
 
 
-def check_labels(path: str | os.PathLike, y: np.ndarray) -> None:
+def check_labels(path: str | os.PathLike, y: np.ndarray, remedy: str = "use numbers") -> None:
     if y.dtype.kind not in "biuf":
-        raise InputError(f"{path}: LIBSVM text needs numbers as labels, not text such as {str(y[0])!r}; use numbers")
+        raise InputError(f"{path}: LIBSVM text needs numbers as labels, not text such as {str(y[0])!r}; {remedy}")
 
 
 def _as_text(X: sparse.csr_matrix, y: np.ndarray, precision: int | None) -> bytes:

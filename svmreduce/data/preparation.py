@@ -164,7 +164,8 @@ class Preparation:
                 Choices(label=label).check_numbered(raw.name)
             raw = replace(raw, X=self._numbered(raw.X, raw.name), y=None if no_label else raw.y)
         if raw.y is not None:
-            y = matched_labels(raw.y, labels, raw.name, dict.fromkeys(self.others, f"not {self.positive}"))
+            rest = next((label for label in labels.tolist() if label != self.positive), None) if self.others else None
+            y = matched_labels(raw.y, labels, raw.name, dict.fromkeys(self.others, rest))
         return replace(raw, X=self._finished(raw.X), y=y)
 
     def rows(self, X) -> Matrix:

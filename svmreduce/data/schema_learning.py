@@ -14,7 +14,8 @@ from svmreduce.data.table_schema import FeatureColumn, TableSchema, counted, lis
 from svmreduce.errors import DataNote, DataWarning, InputError
 
 IMPUTATIONS = ("mean", "median", "most_frequent")
-_LABEL_NAMES = {"label", "class", "target", "y"}
+_LABEL_NAMES = {"label", "class", "target", "y", "outcome"}
+_YES_OR_NO = {"yes", "no", "true", "false"}
 
 
 def learn_schema(
@@ -49,9 +50,6 @@ def learn_schema(
     if gaps and impute is None:
         named = f"--impute {'|'.join(IMPUTATIONS)}"
         raise missing_values(first, gaps, f"use {named}, leave columns out by --drop, or fill them in")
-    if gaps:
-        counts = listed([f"{first.title(k)} ({len(rows)})" for k, rows in gaps.items()])
-        _note(f"{first.name}: missing values are filled by --impute {impute}: {counts} of {first.n_rows} rows")
     if not learned:
         raise InputError(f"{first.name}: no column is left to learn from; check --columns and --drop")
     used = {column.position for column in learned} | {place}
@@ -84,7 +82,17 @@ def _label_place(table: Table, label: ColumnChoice | None, dropped: set[int]) ->
             DataWarning,
             stacklevel=2,
         )
+    elif not named and not _is_yes_or_no(table, kept[-1]):
+        others = [table.title(k) for k in kept[:-1] if _is_yes_or_no(table, k)]
+        if others:
+            _note(f"{table.name}: the last column, {table.title(kept[-1])!r}, is taken for the label; if it is one of "
+                  f"the columns of yes and no, give its name by --label: {listed(others)}")  # fmt: skip
     return kept[-1]
+
+
+def _is_yes_or_no(table: Table, column: int) -> bool:
+    cells = table.words.get(column)
+    return cells is not None and {word.casefold().rstrip(".") for word in cells.words} <= _YES_OR_NO
 
 
 def _check_names(table: Table, used: list[int]) -> None:

@@ -89,17 +89,30 @@ class TableSchema:
         if bool(table.names) != (self.label_name is not None):
             which = "has no header" if table.names is None else "has a header, the training table had none"
             _note(f"{table.name}: {which}; its columns are taken by position")
-        wanted = [k for k in range(self.n_columns) if k != self.label]
-        place = None
-        if table.n_columns == self.n_columns:
-            place = self.label if label is None else table.position(label)
-        elif table.n_columns != len(wanted) or label is not None:
-            raise InputError(
-                f"{table.name}: {table.n_columns} columns, but the model was trained on {self.n_columns} with the "
-                "label; give the same columns in the same order, with the label or without it"
-            )
+        wanted, place = self._expected(table, label is not None), None
+        if table.n_columns == len(wanted) + 1:
+            kept = sorted([*wanted, self.label])
+            place = kept.index(self.label) if label is None else table.position(label)
         at = dict(zip(wanted, (k for k in range(table.n_columns) if k != place), strict=True))
         return [at[column.position] for column in self.columns], place
+
+    def _expected(self, table: Table, has_label: bool) -> list[int]:
+        """The columns of training but the label that a table of this width has: all, or only those that are used."""
+        everything = [k for k in range(self.n_columns) if k != self.label]
+        used = sorted(column.position for column in self.columns)
+        found = [wanted for wanted in (everything, used) for labelled in (True, has_label)
+                 if table.n_columns == len(wanted) + labelled]  # fmt: skip
+        unused = f"column {listed(self.left_out)}, which training did not use,"
+        if not found:
+            without = f"; {unused} may be missing" if self.left_out else ""
+            raise InputError(
+                f"{table.name}: {table.n_columns} columns, but the model was trained on {self.n_columns} with the "
+                f"label; give the same columns in the same order, with the label or without it{without}"
+            )
+        if found[0] != found[-1]:
+            _note(f"{table.name}: {table.n_columns} columns are taken for those of training without the label; if "
+                  f"{unused} is missing instead, give the label's position by --label")  # fmt: skip
+        return found[0]
 
     def _by_name(self, table: Table, label: ColumnChoice | None) -> tuple[list[int], int | None]:
         names, have = [column.name for column in self.columns], Counter(table.names)
@@ -146,13 +159,14 @@ class TableSchema:
         check_memory(16.0 * table.n_rows * self.width, f"{table.name}: {self.width} columns, {widest} of them for the "
                      "categories of one,", "drop that column, or give it as numbers")  # fmt: skip
         X = np.zeros((table.n_rows, self.width))
-        start, unknown = 0, {}
+        start, unknown, filled = 0, {}, {}
         for column, position in zip(self.columns, positions, strict=True):
             if column.categories is None:
                 start += 1
                 continue
-            codes, count = self._category_codes(table, position, column)
+            codes, n_gaps, count = self._category_codes(table, position, column)
             unknown |= {column.name: count} if count else {}
+            filled |= {column.name: n_gaps} if n_gaps else {}
             if self.codes:
                 X[:, start] = codes
                 start += 1
@@ -160,19 +174,20 @@ class TableSchema:
                 known = np.flatnonzero(codes >= 0)
                 X[known, start + codes[known]] = 1.0
                 start += column.width
-        self._fill_numbers(table, positions, X)
+        filled |= self._fill_numbers(table, positions, X)
+        if filled:
+            _note(f"{table.name}: missing values are filled (--impute): {_counts(filled)} of {table.n_rows} rows")
         if unknown:
-            counts = listed([f"{name} ({count})" for name, count in unknown.items()])
             warnings.warn(
                 f"{table.name}: categories that training did not see are encoded as zeros; rows by column: "
-                f"{counts} of {table.n_rows}",
+                f"{_counts(unknown)} of {table.n_rows}",
                 DataWarning,
                 stacklevel=2,
             )
         return X
 
-    def _category_codes(self, table: Table, position: int, column: FeatureColumn) -> tuple[np.ndarray, int]:
-        """Codes by the categories of the schema, -1 for others, and how many rows have others."""
+    def _category_codes(self, table: Table, position: int, column: FeatureColumn) -> tuple[np.ndarray, int, int]:
+        """Codes by the categories of the schema, -1 for others; how many gaps are filled, how many rows have others."""
         codes, words = table.as_words(position)
         code_of = {word: code for code, word in enumerate(column.categories)}
         gaps = np.flatnonzero(codes < 0)
@@ -181,9 +196,10 @@ class TableSchema:
         any_case = {word.casefold(): code for word, code in code_of.items() if word.casefold() in _BOOLEANS}
         known = [code_of.get(word, any_case.get(word.casefold(), -1)) for word in words]
         translated = np.array([*known, code_of.get(column.fill, -1)])
-        return translated[codes], int((translated[codes] < 0).sum())
+        return translated[codes], len(gaps), int((translated[codes] < 0).sum())
 
-    def _fill_numbers(self, table: Table, positions: Sequence[int], X: np.ndarray) -> None:
+    def _fill_numbers(self, table: Table, positions: Sequence[int], X: np.ndarray) -> dict[str, int]:
+        """Write the columns of numbers into X; the filled gaps by column."""
         ends = np.cumsum([1 if self.codes else column.width for column in self.columns])
         everything = zip((ends - 1).tolist(), positions, self.columns, strict=True)
         places = [(k, position, column) for k, position, column in everything if column.categories is None]
@@ -192,7 +208,7 @@ class TableSchema:
         for row in range(0, len(X), _ROWS_AT_ONCE):  # few enough to stay in the processor's cache
             rows = slice(row, row + _ROWS_AT_ONCE)
             X[rows, to] = table.values[rows, source]
-        far = []
+        far, filled = [], {}
         for k, position, column in places:
             values, gaps = numbers_of(table, position)
             if position in table.words:
@@ -201,6 +217,7 @@ class TableSchema:
                 if column.fill is None:
                     raise missing_values(table, {position: gaps}, "train with --impute, or fill them in")
                 X[gaps, k] = column.fill
+                filled[column.name] = len(gaps)
             if not self.codes and _is_far(X[:, k], column):
                 far.append(f"{column.name} ({column.low:g} to {column.high:g} in training)")
         if far:
@@ -210,6 +227,7 @@ class TableSchema:
                 DataWarning,
                 stacklevel=2,
             )
+        return filled
 
 
 def _is_far(values: np.ndarray, column: FeatureColumn) -> bool:
@@ -229,6 +247,10 @@ def missing_values(table: Table, gaps: dict[int, np.ndarray], remedy: str) -> In
 
 def counted(word: str, entries: Sequence) -> str:
     return f"1 {word} is" if len(entries) == 1 else f"{len(entries)} {word}s are"
+
+
+def _counts(by_name: dict[str, int]) -> str:
+    return listed([f"{name} ({count})" for name, count in by_name.items()])
 
 
 def listed(words: Sequence[str]) -> str:

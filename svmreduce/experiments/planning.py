@@ -1,7 +1,8 @@
 """From an experiment to the flat list of what has to run: pure, and without running anything.
 
 Two levels: reductions, and the fits that share them. A reduction depends on the rows and the kernel, not on C,
-so all C of a grid share one. Nothing here loads data; the user's files are only hashed.
+so all C of a grid share one. Nothing here loads data, but the user's files are hashed,
+and columns that small ones do not have are reported.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import inspect
 import json
 import math
 import random
+import warnings
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -19,7 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from svmreduce.data import catalog, synthetic
+from svmreduce.data.columns import Table
 from svmreduce.data.fetching import content_hash
+from svmreduce.data.formats import read_rows
 from svmreduce.data.prepare import make_scaler
 from svmreduce.errors import InputError
 from svmreduce.experiments.config import Config, MethodPart, SolverConfig
@@ -29,6 +33,8 @@ from svmreduce.pipeline import share_parameters
 from svmreduce.reducers import REDUCERS
 from svmreduce.registry import build_method, nearest_name_error, parameters_of
 from svmreduce.solvers import SOLVERS
+
+_SMALL_FILE = 8 << 20  # bytes
 
 
 @dataclass(frozen=True)
@@ -286,10 +292,22 @@ def _check_dataset(dataset, methods: list[PlannedMethod]) -> None:
     elif dataset.name:
         task = catalog.load_card(dataset.name).task
     else:
+        _check_columns(dataset)
         return  # a file says what it is when it is read
     for method in methods:
         if task not in SOLVERS.get(method.solver).tasks:
             raise InputError(f"{dataset.title} is for {task}, which {method.solver} cannot do")
+
+
+def _check_columns(dataset) -> None:
+    """Columns that a small file does not have are reported now; a large file is read only when it is needed."""
+    named = [] if dataset.label is None else [dataset.label]
+    chosen, path = [*named, *dataset.drop, *dataset.columns, *dataset.categories], Path(dataset.file)
+    if chosen and path.is_file() and path.stat().st_size <= _SMALL_FILE:
+        with warnings.catch_warnings(action="ignore"):
+            raw = read_rows(path, header=dataset.header)
+        if isinstance(raw, Table):
+            raw.positions(chosen)
 
 
 def _contents(dataset) -> dict:

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
+from contextlib import contextmanager
 
 import numpy as np
 from scipy import sparse
 
 NODE = np.dtype([("index", np.int32), ("value", np.float64)], align=True)
+
+
+@contextmanager
+def threads_that_sleep():
+    """OpenMP loaded in this block waits asleep: spinning threads slow each other down on a busy machine."""
+    name, before = "OMP_WAIT_POLICY", os.environ.get("OMP_WAIT_POLICY")
+    os.environ.setdefault(name, "passive")
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
 
 
 def node_rows(X, spare: int):

@@ -9,7 +9,6 @@ from itertools import combinations
 from typing import ClassVar, Self
 
 import numpy as np
-from libsvm import svm
 from numpy.typing import ArrayLike
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import _num_samples
@@ -21,9 +20,12 @@ from svmreduce.errors import InputError
 from svmreduce.model import KernelModel
 from svmreduce.model.kernel_model import CLASSIFIERS
 from svmreduce.parameters import Parameters
-from svmreduce.solvers._nodes import LogTap, default_options, node_rows, pointer
+from svmreduce.solvers._nodes import LogTap, default_options, node_rows, pointer, threads_that_sleep
 from svmreduce.solvers.base import BaseSolver, Outcome, SVMClassifier, SVMRegressor
 from svmreduce.types import RowsLike
+
+with threads_that_sleep():
+    from libsvm import svm
 
 _LOG = LogTap(svm.PRINT_STRING_FUN, svm.libsvm.svm_set_print_string_function)
 _ITERATIONS = re.compile(r"#iter = (\d+)")

@@ -147,7 +147,7 @@ RIGHT = {
     "numbers missing, filled by the mean": pair(
         filled(GAPS, "a", MEAN), filled(TEST_GAPS, "a", MEAN),
         written=(csv(GAPS, na_rep="?"), csv(TEST_GAPS, na_rep="NaN")),
-        train_with=["--impute", "mean"], in_training="a (2) of 60",
+        train_with=["--impute", "mean"], in_training="a (2) of 60", said="filled (--impute): a (1) of 25 rows",
     ),
     "numbers missing, filled by the median": pair(
         filled(GAPS, "a", MEDIAN), filled(TEST_GAPS, "a", MEDIAN),
@@ -184,7 +184,7 @@ RIGHT = {
         train_with=["--drop", "0"], test_with=["--label", "4"],
     ),
     "one class against the others": pair(
-        *THREE, train_with=["--positive", "yes"], classes=np.where(THREE[0].kind == "yes", "yes", "not yes")
+        *THREE, train_with=["--positive", "yes"], classes=np.where(THREE[0].kind == "yes", "yes", "not_yes")
     ),
     **{
         f"scaled by {name}": pair(*WIDE, scaler=scaler, train_with=["--scale", name])
@@ -293,7 +293,7 @@ WARNED = {
     "a label that is not last": (TRAIN.rename(columns={"a": "class"}), None, [], "use --label class", ""),
     "columns swapped without a header": (csv(NUMBERED, header=False), csv(NUMBERED[["b", "a", "kind"]], header=False),
                                          [], "", "far outside what training saw, as with swapped columns"),
-    "one more class against the positive one": (THREE[0], MAYBE, ["--positive", "yes"], "", "as 'not yes': maybe"),
+    "one more class against the positive one": (THREE[0], MAYBE, ["--positive", "yes"], "", "as 'not_yes': maybe"),
     "labels that the model does not know": (TRAIN, MAYBE, [], "", "1 of 25 rows have labels that the model does not"),
 }  # fmt: skip
 

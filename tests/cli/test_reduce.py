@@ -8,7 +8,7 @@ import pytest
 from svmreduce.data import synthetic
 from svmreduce.data.formats import read_libsvm, write_libsvm
 from svmreduce.kernels import resolve_gamma
-from tests.cli.commands import call
+from tests.cli.commands import call, fails
 
 
 @pytest.fixture
@@ -152,3 +152,16 @@ def test_the_label_column(tmp_path):
     assert done.exit_code == 2 and "derive_rs only classifies; if the labels are in another column" in done.stderr
     assert call("reduce", "--label", "kind", *flags).exit_code == 0
     assert read_libsvm(tmp_path / "out")[1].tolist() == [1, 2]
+
+
+def test_words_as_labels_and_nothing_to_reduce_are_told(tmp_path):
+    rows = [f"{100 * i},{i % 2},{('no', 'yes')[i % 2]}\n" for i in range(40)]
+    (tmp_path / "words.csv").write_text("".join(rows))
+    assert "svmreduce train --reducer derive_rs, which takes words" in (
+        fails("reduce", "-g", 1, tmp_path / "words.csv", tmp_path / "out")
+    )
+    (tmp_path / "t.csv").write_text("".join(rows).replace("no", "0").replace("yes", "1"))
+    for command in (["reduce"], ["train", "--reducer", "derive_rs"]):
+        said = call(*command, "-g", 1, tmp_path / "t.csv", tmp_path / "out").stderr
+        assert "nothing was reduced: all 40 rows are kept; scale the columns" in said
+    assert "nothing" not in call("reduce", "-g", 1e-9, tmp_path / "t.csv", tmp_path / "out").stderr

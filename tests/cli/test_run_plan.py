@@ -80,6 +80,8 @@ def test_mistakes_are_one_line_and_exit_code_2(config, tmp_path, arguments, said
         ({"threads": 10**12}, "threads: Input should be less than or equal to 4096"),
         ({"datasets": [{"generator": "blobs", "rows": 5, "params": {"features": [1]}}]}, "features of blobs: [1]"),
         ({"datasets": [{"generator": "blobs", "rows": 10**400}]}, "need more than a billion GB of memory"),
+        ({"datasets": [{"file": "t.csv", "label": "kin"}]}, "t.csv: no column 'kin'; the header names a, kind"),
+        ({"datasets": [{"file": "t.csv", "label": "kind", "drop": [7]}]}, "t.csv: no column 7 among 2"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("command", ["plan", "run"])
@@ -87,6 +89,7 @@ def test_what_cannot_be_planned_is_refused_before_anything_is_made(tmp_path, mon
     monkeypatch.chdir(tmp_path)
     (tmp_path / "exits.py").write_text("import sys\nsys.exit(0)\n")
     (tmp_path / "raises.py").write_text("1 / 0\n")
+    (tmp_path / "t.csv").write_text("a,kind\n" + "0.5,yes\n0.25,no\n" * 20)
     content = {"name": "odd", "datasets": [{"generator": "checkerboard", "rows": 50}], "solvers": ["smo"]} | changes
     (tmp_path / "c.yaml").write_text(yaml.safe_dump(content))
     assert said in fails(command, "c.yaml")

@@ -51,3 +51,12 @@ def test_errors(tmp_path):
         "scale", "-r", tmp_path / "ranges", tmp_path / "data"
     )
     assert "not a range file" in fails("scale", "-r", tmp_path / "data", tmp_path / "data")
+
+
+def test_a_table_is_sent_to_training(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,kind\n1,2,yes\n3,4,no\n")
+    assert "scale reads LIBSVM files only; for a table use svmreduce train --scale" in fails(
+        "scale", tmp_path / "t.csv"
+    )
+    (tmp_path / "t.txt").write_text("1 1:2\n1 x:3\n")
+    assert "train --scale" not in fails("scale", tmp_path / "t.txt")

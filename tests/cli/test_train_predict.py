@@ -1,5 +1,6 @@
 """``train`` and ``predict``: the main path, and the fields scripts rely on."""
 
+import csv
 import gzip
 import json
 
@@ -220,6 +221,66 @@ def test_the_label_column_of_a_table(tmp_path):
         assert done.stdout.startswith("Accuracy = 100%")
     assert "the header names kind, a, b" in fails("train", "--label", "kin", tmp_path / "t.csv", tmp_path / "m")
     assert "--label is for tables" in fails("train", "--label", "kind", "ijcnn1", tmp_path / "m2")
+
+
+def test_columns_that_training_did_not_use_may_be_missing(tmp_path):
+    """Without a header, only the number of columns says which are there."""
+    rows = [[f"n{i}", i % 7, i % 5, "yes" if i % 7 > 3 else "no"] for i in range(70)]
+
+    def written(*columns):
+        (tmp_path / "t.csv").write_text("".join(",".join(str(row[k]) for k in columns) + "\n" for row in rows))
+        return tmp_path / "t.csv"
+
+    for drop, labelled, bare in ((["0"], (1, 2, 3), (1, 2)), (["0", "2"], (1, 3), (0, 1, 2))):
+        flags = [word for column in drop for word in ("--drop", column)]
+        assert call("train", *flags, "-C", 100, written(0, 1, 2, 3), tmp_path / "m").exit_code == 0
+        done = call("predict", "--label", len(labelled) - 1, written(*labelled), tmp_path / "m")
+        assert done.stdout.startswith("Accuracy = 100%")
+        done = call("predict", written(*bare), tmp_path / "m", tmp_path / "out")
+        assert "without labels" in done.stdout and "Note" not in done.stderr
+        assert (tmp_path / "out").read_text().split() == [row[3] for row in rows]
+        assert f"column {', '.join(drop)}, which training did not use, may be missing" in (
+            fails("predict", written(0, 1, 1, 2, 2, 3), tmp_path / "m")
+        )
+    call("train", "--drop", 0, written(0, 1, 2, 3), tmp_path / "m")
+    assert "without the label; if column 0" in call("predict", written(0, 1, 2), tmp_path / "m").stderr
+
+
+def test_labels_with_blanks_stay_one_word(tmp_path):
+    kinds = ["ok", "too hot", 'a "b"']
+    (tmp_path / "t.csv").write_text("".join(f"{i % 3 + i / 1000},{i % 5},{kinds[i % 3]}\n" for i in range(90)))
+    call("train", "-b", 1, "-C", 100, "-g", 1, tmp_path / "t.csv", tmp_path / "m")
+    call("predict", "-b", 1, tmp_path / "t.csv", tmp_path / "m", tmp_path / "out")
+    with open(tmp_path / "out", newline="") as file:
+        first, *lines = csv.reader(file, delimiter=" ")
+    assert sorted(first) == sorted(["labels", *kinds]) and {len(line) for line in lines} == {4}
+    assert [line[0] for line in lines] == [kinds[i % 3] for i in range(90)]
+    call("train", "-b", 1, "--positive", "ok", tmp_path / "t.csv", tmp_path / "m")
+    call("predict", "-b", 1, tmp_path / "t.csv", tmp_path / "m", tmp_path / "out")
+    assert sorted((tmp_path / "out").read_text().splitlines()[0].split()) == ["labels", "not_ok", "ok"]
+
+
+def test_probabilities_of_weighted_classes_are_noted(files):
+    folder, _, _ = files
+    for flags, noted in ((["-b", 1, "-w1", 5], True), (["-w1", 5], False), (["-b", 1], False)):
+        said = call("train", *flags, folder / "train", folder / "m").stderr
+        assert ("re-weighted classes" in said) is noted
+
+
+def test_the_label_of_a_table_is_always_named(tmp_path):
+    rows = [f"{i % 7 + 0.5},{'yes' if i % 7 > 3 else 'no'},{i % 3 + 1}" for i in range(70)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,churn,plan", *rows]) + "\n")
+    (tmp_path / "bare.csv").write_text("\n".join(rows) + "\n")
+    taken = call("train", tmp_path / "t.csv", tmp_path / "m")
+    assert "plan (the last column; 3 classes: 1, 2, 3)" in taken.stdout
+    assert "Note: " in taken.stderr and "give its name by --label: churn" in taken.stderr
+    given = call("train", "--label", "churn", tmp_path / "t.csv", tmp_path / "m")
+    assert "churn (2 classes: no, yes)" in given.stdout and "--label" not in given.stderr
+    assert "column 1 (the last column kept; 2 classes: no, yes)" in (
+        call("train", "--drop", 2, tmp_path / "bare.csv", tmp_path / "m").stdout
+    )
+    for file, label in (("t.csv", "plan"), ("bare.csv", 2)):
+        assert json.loads(call("train", "--json", tmp_path / file, tmp_path / "m").stdout)["label"] == label
 
 
 def test_notes_of_a_model_file_are_shown(files):

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from svmreduce.core.jit import in_threads, in_threads_as_they_come
+from svmreduce.core.jit import _source_hash, in_threads, in_threads_as_they_come
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -113,3 +113,14 @@ def test_only_what_is_compiled_and_kept_is_noticed(tmp_path):
         for _ in range(2)
     ]
     assert seen == [["done", "noticed", "done", "done"], ["done", "done", "done"]]
+
+
+def test_a_copy_elsewhere_counts_as_not_compiled(tmp_path):
+    """Numba compiles it anew, so that a mark of the first copy would put that on the clock."""
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.py").write_text("x = 1\n")
+    assert _source_hash(tmp_path / "one") == _source_hash(tmp_path / "one") != _source_hash(tmp_path / "two")
+    before = _source_hash(tmp_path / "one")
+    os.utime(tmp_path / "one" / "a.py", (1, 1))
+    assert _source_hash(tmp_path / "one") != before

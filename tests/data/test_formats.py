@@ -327,7 +327,7 @@ def test_load_tells_tasks_and_names(tmp_path):
 )
 def test_formats_are_recognised(tmp_path, data, kind):
     (tmp_path / "f").write_bytes(data)
-    assert formats._sniff(tmp_path / "f") == kind
+    assert formats.sniff(tmp_path / "f") == kind
 
 
 def test_the_label_column_of_a_table(tmp_path):

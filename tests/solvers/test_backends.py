@@ -1,5 +1,6 @@
 """The official backends give what their own interfaces give, and their logs are read right."""
 
+import os
 import threading
 
 import numpy as np
@@ -9,7 +10,7 @@ from scipy import sparse
 from sklearn.svm import SVC, SVR
 
 from svmreduce.errors import InputError
-from svmreduce.solvers._nodes import node_rows
+from svmreduce.solvers._nodes import node_rows, threads_that_sleep
 from svmreduce.solvers.liblinear import Liblinear, read_log
 from svmreduce.solvers.libsvm import Libsvm, LibsvmSVR, step_limit
 from svmreduce.solvers.smo import SMO
@@ -174,3 +175,13 @@ def test_liblinears_log():
     assert read_log(primal) == {"n_iter": 1, "objective": None, "converged": True}
     rescued = read_log(stuck + "Switching to use -s 2\n\n" + primal)
     assert rescued == {"n_iter": 41, "objective": None, "converged": True}
+
+
+def test_openmp_is_told_to_sleep_only_while_it_is_loaded(monkeypatch):
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    for given, expected in ((None, "passive"), ("active", "active")):
+        if given:
+            monkeypatch.setenv("OMP_WAIT_POLICY", given)
+        with threads_that_sleep():
+            assert os.environ["OMP_WAIT_POLICY"] == expected
+        assert os.environ.get("OMP_WAIT_POLICY") == given
