@@ -66,6 +66,7 @@ def test_the_good_file_is_good(tmp_path):
         ("1 1:0.5 3:1", "1 3:0.5 1:1", r"m:10: '1:1': the index must be whole and above 3"),
         ("0.5 2:-1", "2:-1", r"m:11: '2:-1' is out of place"),
         ("0.5 2:-1", "0.5 7 2:-1", r"m:11: '7' is out of place"),
+        ("0.5 2:-1", "0.5 2 :-1", r"m:11: '2' is out of place"),
         ("0.5 2:-1", "0.5 2:-1:3", r"m:11: '2:-1:3': the index must be whole"),
         ("0.5 2:-1", "", r"m:11: needs 1 coefficients"),
     ],

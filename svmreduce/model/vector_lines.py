@@ -80,6 +80,8 @@ def _sweep(joined: str, coefs: int):
     # a value is what follows a colon: the 2nd, 4th… word after the coefficients, and nothing else
     place = np.arange(len(starts)) - np.concatenate([[0], np.cumsum(tokens)])[line_of_start] - coefs
     after_colon = colon[np.maximum(starts - 1, 0)] & (starts > 0)
+    if np.any(blank[np.flatnonzero(colon) - 1]):  # "2 :1" is a damaged line, not the pair 2:1
+        return None, None
     if np.any(after_colon != ((place >= 0) & (place % 2 == 1))) or colon.sum() != after_colon.sum():
         return None, None
     with warnings.catch_warnings():

@@ -123,7 +123,7 @@ def _predicted(folder, name, labels="1 -1"):
     if isinstance(result, Outcome):
         return result
     values = [float(line.split()[-1]) for line in out.read_text().splitlines()]
-    return values, json.loads(result.stdout)["accuracy"], "label 0 is taken for the model's -1" in result.stderr
+    return values, json.loads(result.stdout).get("accuracy"), "label 0 is taken for the model's -1" in result.stderr
 
 
 def _same(answer, rows, negative=-1):
@@ -133,6 +133,8 @@ def _same(answer, rows, negative=-1):
         return Outcome(WRONG, f"{len(values)} rows, another reader has {len(expected)}")
     if not np.allclose(values, expected, rtol=1e-9, atol=1e-9, equal_nan=True):
         return Outcome(WRONG, f"decision values {values}, by another reader {expected}")
+    if accuracy is None:  # it found no labels, and prints none of the scores
+        return Outcome(UNCONFIRMED)
     labels = [-1 if is_zero_minus and label == 0 else label for label, _ in rows]
     hits = np.mean([label == (1 if value > 0 else negative) for label, value in zip(labels, values, strict=True)])
     same = abs(hits - accuracy) < 1e-9

@@ -67,7 +67,7 @@ def _fits(read):
                 for dataset in datasets if isinstance(dataset, dict))  # fmt: skip
     if not all(isinstance(dataset, dict) for dataset in datasets):
         return None
-    return total * folds * len(set(map(int, read.get("seeds", [0])))) * read.get("repeats", 1)
+    return total * folds * len(set(map(int, read.get("seeds", [0])))) * int(read.get("repeats", 1))
 
 
 def float_or_text(value):
