@@ -39,16 +39,16 @@ def share_parameters(
 ) -> tuple[dict, dict]:
     """What solver and reducer get: the common parameters they know, and their own, which win.
 
-    The reducer works in the solver's kernel space, also where only the solver was given it. An estimator that calls
-    its threads ``n_jobs``, as scikit-learn does, gets their number under that name.
+    The reducer works in the solver's kernel space and with its C, also where only the solver was given them. An
+    estimator that calls its threads ``n_jobs``, as scikit-learn does, gets their number under that name.
     """
     named = common | {"n_jobs": common["threads"]} if "threads" in common else common
     for_solver = {key: value for key, value in named.items() if key in parameters_of(solver)} | solver_own
     if reducer is None:
         return for_solver, {}
-    space = {key: for_solver[key] for key in KERNEL_SPACE if key in for_solver}
+    passed_on = {key: for_solver[key] for key in (*KERNEL_SPACE, "C") if key in for_solver}
     known = parameters_of(reducer)
-    return for_solver, {key: value for key, value in (common | space).items() if key in known} | reducer_own
+    return for_solver, {key: value for key, value in (common | passed_on).items() if key in known} | reducer_own
 
 
 def resolve_kernel_space(X: Matrix, method: BaseEstimator, *, norms: bool = True) -> None:
@@ -85,8 +85,9 @@ class ReducedSolver(BaseEstimator):
     """A solver that trains on what a reducer keeps.
 
     Kernel, threads and seed need to be given once: what is left at its default on one side is taken from the other,
-    so that ``ReducedSolver(DeriveRS(epsilon=0.1), SMO(C=10, gamma=0.5))`` reduces in the kernel space it trains in. A
-    reducer that gives weights must work in the solver's kernel space; one that was given another is an error.
+    and a reducer that trains SVMs takes the solver's C. So ``ReducedSolver(DeriveRS(epsilon=0.1), SMO(C=10,
+    gamma=0.5))`` reduces in the kernel space it trains in. A reducer that gives weights must work in the solver's
+    kernel space; one that has another is refused.
 
     After ``fit`` it has all fitted attributes of the solver; ``support_`` counts the given rows.
 
@@ -116,7 +117,7 @@ class ReducedSolver(BaseEstimator):
     def _parts(self) -> tuple[BaseReducer, BaseEstimator]:
         """Unfitted copies of both, with what they share."""
         reducer, solver = map(clone, self._given())
-        _take_over(solver, reducer, SHARED)
+        _take_over(solver, reducer, (*SHARED, "C"))
         _take_over(reducer, solver, SHARED if reducer.gives_weights else ("threads", "random_state"))
         if reducer.gives_weights:
             _check_one_space(reducer, solver)

@@ -152,6 +152,15 @@ def test_own_parameters_win_and_the_solver_sets_the_kernel_space():
     assert share_parameters(Liblinear, None, {"C": 2, "gamma": 1.0}, {}, {}) == ({"C": 2}, {})
 
 
+def test_weak_svms_take_the_final_solvers_C_unless_they_have_their_own(board):
+    for given, expected in (({}, 7.0), ({"C": 2.0}, 2.0)):
+        fitted = ReducedSolver(BootstrapCleaning(proportion=0.3, **given), SMO(C=7.0, gamma=0.5)).fit(*board)
+        assert {svm.C for svm in fitted.reducer_.weak_svms_} == {expected}
+        assert fitted.solver_.C == 7.0
+    assert share_parameters(SMO, BootstrapCleaning, {}, {"C": 7.0}, {})[1] == {"C": 7.0}
+    assert share_parameters(SMO, BootstrapCleaning, {"C": 7.0}, {}, {"C": 2.0})[1] == {"C": 2.0}
+
+
 def test_fit_resample_is_for_rows_without_weights(board):
     X, y = Mahalanobis(share=0.2).fit_resample(*board)
     assert len(X) == len(y) == 120

@@ -1,8 +1,8 @@
 """From an experiment to the flat list of what has to run: pure, and without running anything.
 
-Two levels: reductions, and the fits that share them. A reduction depends on the rows and the kernel, not on C,
-so all C of a grid share one. Nothing here loads data, but the user's files are hashed,
-and columns that small ones do not have are reported.
+Two levels: reductions, and the fits that share them. Most reductions depend on the rows and the kernel, not on C, and
+all C of a grid share one; a reducer that has a C of its own (bootstrap cleaning) reduces once per C. Nothing here loads
+data, but the user's files are hashed, and columns that small ones do not have are reported.
 """
 
 from __future__ import annotations
@@ -236,10 +236,7 @@ def _parameters(method: PlannedMethod, point: dict, threads: int, seed: int = 0)
     reducer = REDUCERS.get(method.reducer) if method.reducer else None
     common = point | {"threads": threads, "random_state": seed}
     own = method.solver_params, method.reducer_params
-    for_solver, for_reducer = share_parameters(SOLVERS.get(method.solver), reducer, common, *own)
-    if "C" in point and "C" not in method.reducer_params:  # all C of a grid share one reduction
-        for_reducer.pop("C", None)
-    return for_solver, for_reducer
+    return share_parameters(SOLVERS.get(method.solver), reducer, common, *own)
 
 
 def _build(method: PlannedMethod, point: dict, threads: int) -> None:

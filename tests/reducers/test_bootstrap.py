@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import scipy.stats
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.svm import SVC
@@ -30,28 +31,41 @@ def _reduced(X, y, **options):
 
 @pytest.mark.parametrize("weak", ["smo", "libsvm"])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_errors_and_entropy_are_those_of_the_weak_svms(weak, classes):
+def test_errors_and_entropy_by_sign_are_those_of_the_predicted_classes(weak, classes):
     X, y = _blobs(classes=classes)
-    reducer, kept = _reduced(X, y, weak=weak, share=0.5)
+    reducer, kept = _reduced(X, y, weak=weak, share=0.5, votes="sign", drop="right_and_wrong")
     codes = np.unique(y, return_inverse=True)[1]
     predicted = np.array([svm.predict(X) for svm in reducer.weak_svms_])
     assert predicted.shape == (10, 600)
     assert np.array_equal(reducer.errors_, (predicted != codes).sum(axis=0))
-    for row in range(0, 600, 7):
-        shares = np.unique(predicted[:, row], return_counts=True)[1] / 10
-        assert reducer.entropy_[row] == pytest.approx(-(shares * np.log2(shares)).sum(), abs=1e-9)
+    assert_allclose(reducer.entropy_, scipy.stats.entropy([reducer.errors_, 10 - reducer.errors_], base=2), atol=1e-12)
     candidates = (reducer.errors_ > 0) & (reducer.errors_ < 10)
     assert np.array_equal(kept.indices, msfe(reducer.entropy_, candidates, 0.5, np.random.default_rng([0, 10])))
     assert candidates[kept.indices].all() and (kept.sample_weight == 1).all()
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_by_margin_votes_a_row_right_by_all_is_inside_no_margin(classes):
+    X, y = _blobs(classes=classes)
+    reducer, kept = _reduced(X, y)
+    codes = np.unique(y, return_inverse=True)[1]
+    if classes == 2:
+        margins = [np.where(codes == svm.classes_[1], 1, -1) * svm.decision_function(X) for svm in reducer.weak_svms_]
+        assert np.array_equal(np.sum(np.array(margins) < 1 - 1e-3, axis=0), reducer.errors_)
+    for svm in reducer.weak_svms_:
+        at_bound = (np.abs(svm.dual_coef_) > svm.C * (1 - 1e-9)).any(axis=0)  # so inside a margin
+        assert not np.isin(svm.support_vectors_[at_bound], X[reducer.errors_ == 0]).all(axis=1).any()
+    assert (reducer.errors_[kept.indices] > 0).all()
+
+
 def test_counters_agree_with_the_arrays_and_can_be_recorded():
     X, y = _blobs()
-    reducer, kept = _reduced(X, y, select="mefs", share=0.25)
+    reducer, kept = _reduced(X, y, select="mefs", share=0.25, drop="right_and_wrong")
     candidates = (reducer.errors_ > 0) & (reducer.errors_ < 10)
     assert np.array_equal(kept.indices, mefs(reducer.entropy_, candidates, 0.25, np.random.default_rng([0, 10])))
     facts = json.loads(json.dumps(kept.info))
     assert facts["kept"] == len(kept.indices) == -(-facts["candidates"] // 4)
+    assert facts["wrong_per_svm"] == pytest.approx(reducer.errors_.mean() * 60)
     assert facts["rows_by_errors"] == np.bincount(reducer.errors_, minlength=11).tolist()
     assert facts["right_by_all"] + facts["candidates"] + facts["wrong_by_all"] == 600
     assert facts["entropy_kept"] == pytest.approx(reducer.entropy_[kept.indices].sum())
@@ -90,7 +104,7 @@ def test_samples_are_drawn_with_replacement_and_grow_from_each_other():
 def test_a_mixture_gives_every_weak_svm_its_own_kernel(form):
     X, y = _blobs()
     kernel = "gaussian_mahalanobis:2+kmod(coef0=1):1+poly(degree=2,gamma=1):1+linear:1"  # twice that for ten SVMs
-    reducer, _ = _reduced(form(X), y, kernel=kernel, coef0=0.5)
+    reducer, _ = _reduced(form(X), y, kernel=kernel, coef0=0.5, votes="sign")
     found = {svm.kernel: (svm.gamma, svm.coef0, svm.degree) for svm in reducer.weak_svms_}
     scale = pytest.approx(resolve_gamma("scale", X))
     assert found == {"rbf": (scale, 0.5, 3), "kmod": (scale, 1, 3), "poly": (1, 0.5, 2), "linear": (scale, 0.5, 3)}
@@ -204,7 +218,7 @@ def test_rows_that_cannot_be_cleaned(X, y, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"select": "mef"}, "unknown select 'mef': did you mean 'mefs'"),
+        ({"select": "mef"}, "select must be one of mefs, msfe, got 'mef'"),
         ({"weak": "libsvm_svr"}, "weak must be a classifier, and libsvm_svr is not"),
         ({"weak": "libsvm", "kernel": "kmod"}, "unknown kernel of libsvm 'kmod'"),
         ({"weak": "liblinear"}, "unknown kernel of liblinear 'rbf'"),
@@ -248,7 +262,8 @@ def test_audit_counts_the_support_vectors_of_the_whole_problem():
     support = SVC(gamma=0.3, C=2.0).fit(X, y).support_
     expected = np.bincount(reducer.errors_[support], minlength=11)
     assert kept.info["support"]["by_errors"] == expected.tolist()
-    assert kept.info["support"]["cleaned_share"] == pytest.approx((expected[0] + expected[10]) / len(support))
+    assert kept.info["support"]["right_by_all_share"] == pytest.approx(expected[0] / len(support))
+    assert kept.info["support"]["wrong_by_all_share"] == pytest.approx(expected[10] / len(support))
     assert "audit" in kept.info["seconds"]
 
 

@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svmreduce.reducers.bootstrap.informative import SELECTIONS, candidates_of, entropy_of_votes, mefs, msfe
+from svmreduce.model import KernelModel
+from svmreduce.reducers.bootstrap.informative import (
+    SELECTIONS,
+    candidates_of,
+    entropy_of_errors,
+    equal_classes,
+    inside_margin,
+    mefs,
+    msfe,
+    wrong_sign,
+)
 
 N = 10
 
@@ -17,7 +27,7 @@ N = 10
 def _binary(errors):
     """Entropy and candidates of rows that so many of N classifiers get wrong."""
     errors = np.asarray(errors)
-    return entropy_of_votes(np.array([N - errors, errors])), candidates_of(errors, N)
+    return entropy_of_errors(errors, N), candidates_of(errors, N, "right_and_wrong")
 
 
 def _random(seed=0):
@@ -33,12 +43,49 @@ def test_entropy_of_two_classes_by_the_formula():
     assert candidates.tolist() == [False] + [True] * 9 + [False]
 
 
-def test_entropy_of_more_classes_is_that_of_the_predicted_ones():
-    votes = np.array([[10, 5, 0, 4, 1, 2], [0, 5, 0, 3, 8, 8], [0, 0, 10, 3, 1, 0]])
-    expected = [0, 1, 0, -(0.4 * math.log2(0.4) + 0.6 * math.log2(0.3)), -(0.2 * math.log2(0.1) + 0.8 * math.log2(0.8))]
-    np.testing.assert_allclose(entropy_of_votes(votes)[:5], expected, atol=1e-12)
-    for order in ([2, 0, 1], [1, 0, 2]):  # which classes they are does not matter, to the last digit
-        assert np.array_equal(entropy_of_votes(votes[order]), entropy_of_votes(votes))
+def test_only_rows_that_all_get_right_are_dropped_by_default():
+    assert candidates_of(np.arange(N + 1), N).tolist() == [False] + [True] * N
+
+
+class _Line:
+    """Decision values that are given, in LIBSVM's order of pairs."""
+
+    pairwise = True
+    predict, decide = KernelModel.predict, KernelModel.decide
+    task = "classification"
+
+    def __init__(self, decisions, labels):
+        self.decisions, self.labels = np.asarray(decisions), np.asarray(labels)
+
+    def decision_function(self, X, threads=None):
+        return self.decisions
+
+
+def test_inside_the_margin_is_wrong_by_margin_votes_only():
+    model, codes = _Line([1.2, 0.4, -0.2, -1.0, -0.9985, 1.0], [1, 0]), np.array([1, 1, 1, 0, 0, 0])
+    rows = np.zeros((6, 1))
+    assert inside_margin(model, rows, codes, margin=1.0).tolist() == [False, True, True, False, True, True]
+    assert inside_margin(model, rows, codes, margin=0.3).tolist() == [False, False, True, False, False, True]
+    assert wrong_sign(model, rows, codes, margin=1.0).tolist() == [False, False, True, False, False, True]
+
+
+def test_with_several_classes_every_pair_of_the_own_class_must_be_clear():
+    #                  2:0   2:1   0:1
+    model = _Line([[1.5, 1.2, 0.0], [1.5, 0.5, 0.0], [-1.5, 0.0, 1.1], [-1.5, 3.0, 0.9]], [2, 0, 1])
+    rows = np.zeros((4, 1))
+    assert inside_margin(model, rows, np.array([2, 2, 0, 0]), margin=1.0).tolist() == [False, True, False, True]
+    unknown = np.array([3, 3, 0, 2])
+    assert inside_margin(model, rows, unknown, margin=1.0).tolist() == [True, True, False, True]
+
+
+def test_equal_classes_keep_the_size_and_take_the_most_informative_of_each():
+    errors, codes = np.array([5, 5, 5, 5, 1, 2, 0, 4]), np.array([0, 0, 0, 0, 1, 1, 1, 2])
+    entropy, candidates = _binary(errors)
+    kept = msfe(entropy, candidates, 0.75, _random())
+    assert kept.tolist() == [0, 1, 2, 3, 7]
+    chosen = equal_classes(kept, codes, entropy, candidates, _random())
+    assert len(chosen) == 5 and set(chosen) > {4, 5, 7}  # one of class 2, which has no more; two of each other class
+    assert np.bincount(codes[chosen]).tolist() == [2, 2, 1]
 
 
 def test_sets_of_a_hand_made_vector():

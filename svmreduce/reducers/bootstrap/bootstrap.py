@@ -6,21 +6,30 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from time import perf_counter
 from typing import ClassVar
 
 import numpy as np
 from tqdm import tqdm
 
-from svmreduce.checks import FINITE, SHARE, SWITCH, Rule, is_word, whole_number
+from svmreduce.checks import FINITE, SHARE, SWITCH, Rule, is_word, one_of, whole_number
 from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernel_values import single_threaded_blas
-from svmreduce.errors import InputError, nearest_name_error
+from svmreduce.errors import InputError
 from svmreduce.kernels import parse_kernel
 from svmreduce.parameters import Parameters
 from svmreduce.reducers.base import BaseReducer
 from svmreduce.reducers.bootstrap.gelling import curve_text, gelling_point
-from svmreduce.reducers.bootstrap.informative import SELECTIONS, candidates_of, entropy_of_votes
+from svmreduce.reducers.bootstrap.informative import (
+    BALANCES,
+    DROPS,
+    SELECTIONS,
+    VOTES,
+    candidates_of,
+    entropy_of_errors,
+    equal_classes,
+)
 from svmreduce.reducers.bootstrap.weak_svms import BLOCK, LEAST_SAMPLE, WeakSVMs
 from svmreduce.registry import build_method, parameters_of
 from svmreduce.solvers import SOLVERS
@@ -34,15 +43,18 @@ GELLING_CAP = 0.1
 class BootstrapCleaning(
     Parameters,
     BaseReducer,
-    parameters="n_weak proportion select share weak kernel gamma coef0 degree C weak_params gelling_slope gelling_step "
-    "audit threads verbose random_state",
+    parameters="n_weak proportion votes margin drop select share balance weak kernel gamma coef0 degree C weak_params "
+    "gelling_slope gelling_step audit threads verbose random_state",
 ):
     """Keep the rows that weak SVMs disagree about.
 
-    Small bootstrap samples train a bundle of weak SVMs, and each classifies all rows. A row that all of them get
-    right lies far from the border, one that all get wrong is taken for an outlier: both are cleaned away. Of the
-    others those with the most entropy of the answers are kept. Binary in the paper; with more classes the entropy is
-    that of the predicted classes, and the two rules for cleaning are the same.
+    Small bootstrap samples train a bundle of weak SVMs, and each judges all rows. A row that all of them get right
+    lies far from the border and is dropped. Of the others those with the most entropy of the answers are kept. Binary
+    in the paper; with more classes the same counts are used.
+
+    "Right" means outside the margin of the weak SVM (``votes="margin"``), as in the paper's Equation 1. Votes by the
+    predicted class alone keep almost only rows of the rare class. The weak SVMs should have the C of the final solver;
+    the train command, experiments and ``ReducedSolver`` see to that unless this C is set.
 
     Kept rows are ordinary rows of weight 1: they mark the border and represent no others.
 
@@ -53,17 +65,26 @@ class BootstrapCleaning(
     proportion : float or "auto"
         Size of a bootstrap sample as a part of all rows, the paper's P (at least 10 rows). "auto" raises it until
         the accuracy hardly gains any more, the gelling point, and to 0.1 at most.
+    votes : {"margin", "sign"}
+        A weak SVM is wrong about a row inside its margin (y·f < ``margin``), or about one it gives another class.
+    margin : float
+        1 is that of the paper; a smaller one lets fewer rows count as hard.
+    drop : {"right", "right_and_wrong"}
+        Drop rows that all weak SVMs get right (the paper's abstract), or also those that all get wrong (its Section
+        3.2).
     select : {"msfe", "mefs"}
         The fewest rows that hold ``share`` of the entropy, or the ``share`` of the rows left by cleaning that have
         the most entropy.
     share : float
         Of the entropy (msfe) or of the rows (mefs).
+    balance : {"none", "equal"}
+        "equal" keeps as many rows in all, in equal parts of each class. Not in the paper.
     weak : str
         The solver of the weak SVMs, by name.
     kernel : str
         Kernel of the weak SVMs; in a mixture such as ``gaussian_mahalanobis:5+rbf:5`` every SVM has one of them.
     C : float
-        Of the weak SVMs.
+        Of the weak SVMs; by default that of the final solver where one follows.
     weak_params : dict or None
         Other parameters of the weak solver, such as {"tol": 0.01}.
     gelling_slope : float
@@ -71,15 +92,15 @@ class BootstrapCleaning(
     gelling_step : float
         The paper's β.
     audit : bool
-        Train the weak solver on all rows, too, and count in ``info["support"]`` how often the support vectors were
-        misclassified: what cleaning costs. As long as the training that the reduction is meant to save.
+        Train the weak solver on all rows, too, and count in ``info["support"]`` how many weak SVMs are wrong about its
+        support vectors: what cleaning costs. As long as the training that the reduction is meant to save.
     threads : int or None
         None takes every core this process may use; the result does not depend on it.
 
     Attributes
     ----------
     errors_ : array of shape (n,)
-        How many weak SVMs misclassify a row, the paper's k.
+        How many weak SVMs are wrong about a row, the paper's k.
     entropy_ : array of shape (n,)
     proportion_ : float
     curve_ : list of (proportion, accuracy), or None
@@ -92,8 +113,12 @@ class BootstrapCleaning(
 
     n_weak: int = 10
     proportion: float | str = 0.05
+    votes: str = "margin"
+    margin: float = 1.0
+    drop: str = "right"
     select: str = "msfe"
     share: float = 0.6
+    balance: str = "none"
     weak: str = "smo"
     weak_params: dict | None = None
     gelling_slope: float = 0.15
@@ -102,7 +127,12 @@ class BootstrapCleaning(
     rules: ClassVar = {
         "n_weak": whole_number(least=2),
         "proportion": Rule(SHARE.what + ", or 'auto'", lambda value: is_word(value, "auto") or SHARE.is_right(value)),
+        "votes": one_of(*VOTES),
+        "margin": FINITE,
+        "drop": one_of(*DROPS),
+        "select": one_of(*SELECTIONS),
         "share": SHARE,
+        "balance": one_of(*BALANCES),
         "weak": Rule("the name of a solver, such as 'smo'", lambda value: value in SOLVERS or ":" in str(value)),
         "weak_params": Rule("a dict", lambda value: isinstance(value, dict)),
         "gelling_slope": FINITE,
@@ -115,8 +145,6 @@ class BootstrapCleaning(
         SOLVERS.get("smo").warm_up()  # all kernel models predict with its compiled code
 
     def _reduce(self, X, y, weights):
-        if self.select not in SELECTIONS:
-            raise nearest_name_error("select", str(self.select), SELECTIONS)
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             raise InputError("cleaning needs rows of at least two classes, got 1 class")
@@ -127,8 +155,10 @@ class BootstrapCleaning(
         with single_threaded_blas:
             bundle = self._classify(X, codes, weak_params, seed)
         with self._stage("select"):
-            candidates = candidates_of(self.errors_, self.n_weak)
-            kept = SELECTIONS[self.select](self.entropy_, candidates, self.share, _stream(seed, self.n_weak))
+            candidates, random = candidates_of(self.errors_, self.n_weak, self.drop), _stream(seed, self.n_weak)
+            kept = SELECTIONS[self.select](self.entropy_, candidates, self.share, random)
+            if self.balance == "equal":
+                kept = equal_classes(kept, codes, self.entropy_, candidates, random)
         facts = self._facts(bundle, candidates, kept)
         if self.audit:
             facts["support"] = self._where_support_vectors_went(auditor, X, codes)
@@ -156,13 +186,12 @@ class BootstrapCleaning(
         blocks = -(-len(codes) // BLOCK)
         with self._bar(self.n_weak * (1 + blocks)) as bar:
             start = perf_counter()
-            bundle, predicted, training = svms.train_and_classify(samples, tell=bar.update)
+            judge = partial(VOTES[self.votes], margin=self.margin)
+            bundle, self.errors_, training = svms.train_and_classify(samples, judge, tell=bar.update)
             wall = perf_counter() - start
             self._seconds |= {"train": training * wall, "classify": (1.0 - training) * wall}
         with self._stage("select"):
-            votes = np.array([(predicted == code).sum(axis=0) for code in range(codes.max() + 1)])
-            self.errors_ = self.n_weak - votes[codes, np.arange(len(codes))]
-            self.entropy_ = entropy_of_votes(votes)
+            self.entropy_ = entropy_of_errors(self.errors_, self.n_weak)
         self.weak_svms_ = [member.solver for member in bundle]
         return bundle
 
@@ -188,6 +217,7 @@ class BootstrapCleaning(
             "candidates": int(candidates.sum()),
             "right_by_all": int(by_errors[0]),
             "wrong_by_all": int(by_errors[-1]),
+            "wrong_per_svm": float(self.errors_.sum() / self.n_weak),
             "rows_by_errors": by_errors.tolist(),
             "entropy": float(self.entropy_[candidates].sum()),
             "entropy_kept": float(self.entropy_[kept].sum()),
@@ -203,8 +233,8 @@ class BootstrapCleaning(
             yield ("gelling curve", curve_text(facts["curve"])) if name == "curve" else (name, value)
         if "support" in facts:
             counts = ", ".join(map(str, facts["support"]["by_errors"]))
-            share = facts["support"]["cleaned_share"]
-            yield "support vectors", f"by weak SVMs in error: {counts}; {share:.1%} cleaned away"
+            right, wrong = (facts["support"][f"{answer}_by_all_share"] for answer in ("right", "wrong"))
+            yield "support vectors", f"by weak SVMs in error: {counts}; {right:.1%} right by all, {wrong:.1%} wrong"
 
     def _auditor(self, weak_params):
         """The SVM for all rows; one that cannot be built is reported before any work."""
@@ -224,7 +254,8 @@ class BootstrapCleaning(
         by_errors = np.bincount(self.errors_[solver.support_], minlength=self.n_weak + 1)
         return {
             "by_errors": by_errors.tolist(),
-            "cleaned_share": float((by_errors[0] + by_errors[-1]) / by_errors.sum()),
+            "right_by_all_share": float(by_errors[0] / by_errors.sum()),
+            "wrong_by_all_share": float(by_errors[-1] / by_errors.sum()),
         }
 
     def _check_classes(self, classes, codes, kept, facts) -> None:

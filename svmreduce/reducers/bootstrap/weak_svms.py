@@ -8,6 +8,7 @@ answers do not depend on the number of threads.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -124,14 +125,16 @@ class WeakSVMs:
             except InputError as error:
                 sample = self._draw(number, len(sample.rows), sample.failed_draws + 1, error)
 
-    def train_and_classify(self, samples: list[Sample], tell=lambda: None):
-        """The bundle, the class numbers it gives to all rows, of shape (members, n), and the share of training.
+    def train_and_classify(self, samples: list[Sample], is_wrong: Callable, tell=lambda: None):
+        """The bundle, how many of it are wrong about each row, and the share of training.
+
+        ``is_wrong(model, X, codes)`` judges rows.
 
         A trained SVM may classify while others are still in training, so that no thread waits; the share is that of
         the time that both kept the threads busy.
         """
         bundle = [None] * len(samples)
-        predicted = np.empty((len(samples), self.n), np.min_scalar_type(self.codes.max()))
+        wrong = np.empty((len(samples), self.n), bool)
         training, classifying = [], []
 
         def train(number):
@@ -145,14 +148,14 @@ class WeakSVMs:
             start = perf_counter()
             number, rows = job
             member = bundle[number]
-            predicted[job] = member.solver.model_.predict(member.X[rows], threads=1)  # the rows are already checked
+            wrong[job] = is_wrong(member.solver.model_, member.X[rows], self.codes[rows])  # already checked
             classifying.append(perf_counter() - start)
             tell()
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             in_threads_as_they_come(train, classify, len(samples), self.threads)
-        return bundle, predicted, sum(training) / (sum(training) + sum(classifying))
+        return bundle, wrong.sum(axis=0), sum(training) / (sum(training) + sum(classifying))
 
     def accuracy(self, proportion: float, members: int, rows: np.ndarray) -> float:
         """Mean accuracy of a few members on these rows, each on those that are not in its sample."""
