@@ -155,15 +155,23 @@ class BootstrapCleaning(
         with single_threaded_blas:
             bundle = self._classify(X, codes, weak_params, seed)
         with self._stage("select"):
-            candidates, random = candidates_of(self.errors_, self.n_weak, self.drop), _stream(seed, self.n_weak)
-            kept = SELECTIONS[self.select](self.entropy_, candidates, self.share, random)
-            if self.balance == "equal":
-                kept = equal_classes(kept, codes, self.entropy_, candidates, random)
+            candidates = candidates_of(self.errors_, self.n_weak, self.drop)
+            kept = self._select(codes, candidates, self.share, seed)
         facts = self._facts(bundle, candidates, kept)
         if self.audit:
             facts["support"] = self._where_support_vectors_went(auditor, X, codes)
         self._check_classes(classes, codes, kept, facts)
         return kept, weights[kept], facts | {"seconds": self._seconds}
+
+    def select_rows(self, y, share: float) -> np.ndarray:
+        """Which rows another ``share`` keeps, by the answers of the weak SVMs that are already trained."""
+        codes, candidates = np.unique(y, return_inverse=True)[1], candidates_of(self.errors_, self.n_weak, self.drop)
+        return self._select(codes, candidates, share, seed_of(self.random_state))
+
+    def _select(self, codes, candidates, share: float, seed: int) -> np.ndarray:
+        random = _stream(seed, self.n_weak)
+        kept = SELECTIONS[self.select](self.entropy_, candidates, share, random)
+        return equal_classes(kept, codes, self.entropy_, candidates, random) if self.balance == "equal" else kept
 
     @contextmanager
     def _stage(self, name: str):
