@@ -51,7 +51,7 @@ class _Line:
     """Decision values that are given, in LIBSVM's order of pairs."""
 
     pairwise = True
-    predict, decide = KernelModel.predict, KernelModel.decide
+    predict, decide, _winners = KernelModel.predict, KernelModel.decide, KernelModel._winners
     task = "classification"
 
     def __init__(self, decisions, labels):
