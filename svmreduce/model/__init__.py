@@ -27,7 +27,7 @@ def load_model(path: str | os.PathLike) -> KernelModel | LinearModel | FourierMo
     if not path.is_file():
         raise InputError(f"{path}: no such model file; train one with: svmreduce train DATA {path}")
     with open_maybe_compressed(path) as file:
-        words = file.read(200).split()
+        words = file.readline(200).split()
     kinds = {b"svm_type": KernelModel, b"solver_type": LinearModel, b"feature_type": FourierModel}
     if not words or words[0] not in kinds:
         raise InputError(
