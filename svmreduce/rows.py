@@ -9,13 +9,13 @@ from scipy import sparse
 
 from svmreduce.errors import InputError
 from svmreduce.memory import check_memory, free_bytes
-from svmreduce.types import Matrix
+from svmreduce.types import Matrix, RowsLike
 
 DENSE_FROM = 0.25
 """Share of stored values from which a matrix is kept dense: there the dense loops win."""
 
 
-def finite_rows(X) -> Matrix:
+def finite_rows(X: RowsLike) -> Matrix:
     """Rows of finite numbers; nested lists become an array, and the first cell that is not finite is an error."""
     if not sparse.issparse(X):
         try:

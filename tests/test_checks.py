@@ -29,12 +29,12 @@ BAD = {
     **dict.fromkeys(
         ("E", "P", "V", "max_iter", "working_set", "components", "bins", "units", "leaf_rows"), (*NOT_WHOLE, None, 0)
     ),
-    **dict.fromkeys(("first", "space", "covariance"), ("abc", 3, None)),
+    **dict.fromkeys(("first", "space", "covariance", "votes", "drop", "select", "balance"), ("abc", 3, None)),
     "tol": (*NOT_NUMBERS, 0, -1e-3),
     "epsilon": (*NOT_NUMBERS, None, -1e-3),
     "share": (*NOT_NUMBERS, None, 0, 1.1),
     "proportion": (*NOT_NUMBERS, None, 0, 1.1),
-    "gelling_slope": (*NOT_NUMBERS, None),
+    **dict.fromkeys(("gelling_slope", "margin"), (*NOT_NUMBERS, None)),
     "gelling_step": (*NOT_NUMBERS, None, 0, 0.2),
     "n_weak": (*NOT_WHOLE, None, 1),
     "weak": ("smoo", 3, None),
@@ -49,7 +49,7 @@ BAD = {
     "callback": ("abc", 3),
     "decision_function_shape": ("ovx", 3, None),
 }
-FREE = {"loss", "first_level", "backend", "selection", "select"}  # words; their methods know them
+FREE = {"loss", "first_level", "backend", "selection"}  # words; their methods know them
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.__name__)

@@ -40,7 +40,7 @@ def test_the_good_file_is_good(tmp_path):
         (
             "kernel_type rbf",
             "kernel_type precomputed",
-            r"m:2: a precomputed kernel .* cannot predict new rows",
+            r"m:2: vectors of a precomputed kernel are numbers of training rows",
         ),
         ("kernel_type rbf", "kernel_type rfb", r"m:2: unknown kernel_type 'rfb'"),
         ("gamma 0.5\n", "", r"m: the header has no line 'gamma'"),

@@ -200,6 +200,9 @@ class KernelModel:
             raise text.fail(text.lines["nr_class"], f"{svm_type} models have nr_class 2, got {k}")
         intercepts = -np.array(text.numbers("rho", float, k * (k - 1) // 2)) + 0.0
         coef, vectors = parse_rows(text, n_sv, k - 1, first=_first_column(kernel))
+        if kernel.name == PRECOMPUTED and vectors.shape[1] != 1:
+            raise text.fail(text.lines["kernel_type"], "vectors of a precomputed kernel are numbers of training rows, "
+                            "0:NUMBER, and these have features")  # fmt: skip
         vectors = _widen(vectors, text.features(vectors.shape[1]))
         if vectors.nnz >= DENSE_FROM * vectors.shape[0] * vectors.shape[1]:
             vectors = vectors.toarray()

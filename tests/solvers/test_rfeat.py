@@ -148,12 +148,12 @@ F
         ("fourier\n", "wavelet\n", "m:1: unknown feature_type: known is fourier"),
         ("one_vs_rest", "one_vs_all", "m:6: unknown decision 'one_vs_all': known are one_vs_rest, one_vs_one"),
         ("nr_random 2", "nr_random 3", "m:11: 3 lines of random features are needed, the file has 2"),
-        ("nr_feature 2", "nr_feature 9000000000000", "m:9: needs 9000000000002 numbers, got '0.25 1.0 0.5 -0.5'"),
+        ("nr_feature 2", "nr_feature 9000000000000", "m:4: 'nr_feature' must be at least 1 and at most 2147483647"),
         ("1.5 2.5", "1.5", "m:10: needs 4 numbers, got '0.75 -1.0 1.5'"),
         ("1.5 2.5", "1.5 inf", "m:10: one of the random features is not finite"),
         ("intercept 0.5", "intercept 0.5 1", "m:7: 'intercept' needs 1 values, got 2"),
         ("nr_random 2\n", "", "m: the header has no line 'nr_random'"),
-        ("nr_class 2", "nr_class 1", "m:2: 'nr_class' must be at least 2, got 1"),
+        ("nr_class 2", "nr_class 1", "m:2: 'nr_class' must be at least 2 and at most 2147483647, got 1"),
     ],
 )
 def test_a_damaged_file_is_told_by_its_line(tmp_path, old, new, message):

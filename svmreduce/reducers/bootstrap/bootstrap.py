@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from tqdm import tqdm
 
 from svmreduce.checks import FINITE, SHARE, SWITCH, Rule, is_word, one_of, whole_number
@@ -163,7 +164,7 @@ class BootstrapCleaning(
         self._check_classes(classes, codes, kept, facts)
         return kept, weights[kept], facts | {"seconds": self._seconds}
 
-    def select_rows(self, y, share: float) -> np.ndarray:
+    def select_rows(self, y: ArrayLike, share: float) -> np.ndarray:
         """Which rows another ``share`` keeps, by the answers of the weak SVMs that are already trained."""
         codes, candidates = np.unique(y, return_inverse=True)[1], candidates_of(self.errors_, self.n_weak, self.drop)
         return self._select(codes, candidates, share, seed_of(self.random_state))
