@@ -65,7 +65,8 @@ def main(arguments):
         SOLVERS.get(engine).warm_up()
     for name in given.parts or parts:
         if name == "table3":
-            others = [case for case in records.get(name, []) if given.data not in (None, case["name"])]
+            earlier = [case for case in records.get(name, []) if "runs" in case]  # others are of an older form
+            others = [case for case in earlier if given.data not in (None, case["name"])]
             for case in table3(given.runs, given.data):
                 others.append(case)
                 write("bootstrap", bootstrap_report.text(records | {name: others}), records | {name: others})
