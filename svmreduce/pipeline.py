@@ -165,11 +165,14 @@ class ReducedSolver(BaseEstimator):
         return self
 
     def _adopt(self, solver: BaseEstimator) -> None:
-        """The solver's fitted attributes are this estimator's."""
+        """The solver's fitted attributes are this estimator's; those of a solver before it are not."""
+        for name in getattr(self, "_adopted", ()):
+            vars(self).pop(name, None)
         own = ("n_features_in_", "feature_names_in_")
-        for name, value in vars(solver).items():
-            if name.endswith("_") and not name.startswith("_") and name not in own:
-                setattr(self, name, value)
+        fitted = (name for name in vars(solver) if name.endswith("_") and not name.startswith("_"))
+        self._adopted = [name for name in fitted if name not in own]
+        for name in self._adopted:
+            setattr(self, name, vars(solver)[name])
 
     def fit_facts(self) -> FitFacts:
         """What happened in ``fit``, the reduction included."""

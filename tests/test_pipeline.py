@@ -166,3 +166,29 @@ def test_fit_resample_is_for_rows_without_weights(board):
     assert len(X) == len(y) == 120
     with pytest.raises(InputError, match=r"RandomSample gives weights.*set weighted=False"):
         RandomSample(share=0.5).fit_resample(*board)
+
+
+class _Selects(BaseReducer):
+    def __init__(self, answer=None):
+        self.answer = answer
+
+    def _reduce(self, X, y, weights):
+        return *self.answer, {}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [([0, 1, 2], [1.0]), ([True] * 3, [1.0] * 3), ([0, 0, 1], [1.0] * 3), ([0, -1], [1.0] * 2), ([0, 10**6], [1.0] * 2),
+     ([0, 1], None), ([0, 1], [1.0, -1.0]), ([0, 1], [1.0, np.nan])],
+)  # fmt: skip
+def test_what_a_reducer_selects_is_checked(board, answer):
+    with pytest.raises(InputError, match="_Selects must return"):
+        _Selects(answer).fit_reduce(*board)
+    assert _Selects(([3, 1], [1, 2])).fit_reduce(*board).indices.tolist() == [3, 1]
+
+
+def test_attributes_of_an_earlier_solver_do_not_stay(board):
+    fitted = ReducedSolver(RandomSample(share=0.5), SMO(gamma=8.0)).fit(*board)
+    assert hasattr(fitted, "model_") and hasattr(fitted, "support_")
+    fitted.set_params(solver=SVC(gamma=8.0)).fit(*board)
+    assert not hasattr(fitted, "model_") and len(fitted.support_)

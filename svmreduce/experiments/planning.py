@@ -271,12 +271,18 @@ def _tasks_of(method: PlannedMethod, methods: list[PlannedMethod], point: dict, 
     yield Task("fit", point=own_point, repeat=repeat, reduction=reduction and reduction.id, own_code=own_code, **common)
 
 
+_COUNTED = ("builtins", "svmreduce", "sklearn")  # in the version of the code, or of a package
+
+
 @cache
 def _own_code(*names: str | None) -> str:
-    """Methods of others are not part of the code version: their files count, and the versions of their packages."""
+    """Methods of others are not part of the code version: the files of their classes and of those that these inherit
+    from count, and the versions of their packages. Other modules that they import do not."""
     pairs = zip((SOLVERS, REDUCERS), names, strict=True)
     foreign = [(registry, name) for registry, name in pairs if name and name not in registry.where]
-    contents = [Path(inspect.getfile(registry.get(name))).read_bytes() for registry, name in foreign]
+    classes = [base for registry, name in foreign for base in registry.get(name).__mro__]
+    files = dict.fromkeys(inspect.getfile(one) for one in classes if one.__module__.split(".")[0] not in _COUNTED)
+    contents = [Path(file).read_bytes() for file in files]
     contents += [registry.source_of(name).encode() for registry, name in foreign]
     return hashlib.sha256(b"".join(contents)).hexdigest()[:16] if foreign else ""
 

@@ -76,14 +76,26 @@ class BaseReducer(BaseEstimator):
             counted = np.flatnonzero(weights)
             X, y, weights = X[counted], y[counted], weights[counted]
         if self.selects_rows:
-            indices, kept, info = self._reduce(X, y, weights)
+            indices, kept, info = self._selected(*self._reduce(X, y, weights), len(y))
             made = Reduction(X[indices], y[indices], kept, indices if counted is None else counted[indices], info)
         else:
             made = self._made(*self._reduce(X, y, weights), X.shape[1])
+            if "regression" not in self.tasks and len(unknown := np.setdiff1d(made.y, y)):
+                raise InputError(f"{type(self).__name__} made rows of class {unknown[0]}, which no given row has")
         if made.n_rows == 0:
             raise InputError(f"{type(self).__name__} kept no row; ask for more")
         self.seconds_ = perf_counter() - start
         return made
+
+    def _selected(self, indices, weights, info, rows: int) -> tuple:
+        """What a subclass selected, checked: each row at most once, with a weight."""
+        indices, weights = np.asarray(indices), np.asarray(weights, np.float64)
+        places = indices.astype(np.int64) if indices.dtype.kind in "iu" else np.array([-1])
+        if places.ndim != 1 or not ((places >= 0) & (places < rows)).all() or len(np.unique(places)) < len(places):
+            raise InputError(f"{type(self).__name__} must return row numbers from 0 to {rows - 1}, each once")
+        if weights.shape != places.shape or not (np.isfinite(weights) & (weights >= 0)).all():
+            raise InputError(f"{type(self).__name__} must return a finite weight of at least 0 for each row it keeps")
+        return places, weights, info
 
     def _made(self, rows, targets, weights, info, width: int) -> Reduction:
         """Rows that a subclass made, checked as given rows are: nobody else sees them before a solver does."""
