@@ -100,7 +100,7 @@ class Moody(SMO):
     ("check", "method", "said"),
     [
         (check_reducer, Forgetful, "Forgetful: kept rows are given rows: the weights add up to 31, those of all"),
-        (check_reducer, Twice, "Twice: kept rows are given rows: a row is kept twice"),
+        (check_reducer, Twice, "Twice: kept rows are given rows: InputError: Twice must return row numbers"),
         (check_reducer, Secretive, "Secretive: counters can be recorded: JSON cannot hold info"),
         (check_reducer, Wide, "Wide: made rows are like given rows: InputError: Wide made rows of 7 columns"),
         (check_solver, Backwards, "Backwards: any two labels: a decision value above zero must mean classes_[1]"),
