@@ -1,6 +1,6 @@
 """Processes that must not outlive a run: found by a mark in their environment, which every descendant inherits.
 
-Process groups and parents can be left (a session of its own, a parent that has ended); the mark stays.
+Process groups and parents can be left (setsid, a parent that has ended); the mark stays.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ class OddFacts(_Misbehaves):
 
 
 class Daemon(_Misbehaves):
-    """Leaves a process in a session of its own, whose parent has ended."""
+    """Leaves a process behind by setsid, whose parent has ended."""
 
     def misbehave(self):
         code = "import os, time; os.fork() and os._exit(0); os.setsid(); time.sleep(600)"
