@@ -20,16 +20,18 @@ DUST = 1e-12  # of a box: what rounding leaves
 LEAST_CURVATURE = 0.05  # of the pair's own: where the last direction leaves less, rounding would decide
 LONGEST = 30  # rows in a direction; beyond, a new one begins
 TINY = np.float32(1e-30)  # below it a tagged value is nothing but its tag
+NOTHING = np.float32(1e-10)  # of K's diagonal: less in Kd is zero, or products of denormal numbers would take ages
 
 
 @njit(fastmath=VECTOR)
-def _step_and_scan(row_i, row_j, share, q, step, v, no_up, no_low, floor):
-    """q = row_i − row_j + share·q and v -= step·q; then the tagged row that wants up most (above ``floor``), and both
-    extremes of v."""
+def _step_and_scan(block, i, j, share, q, nothing, step, v, no_up, no_low, floor):
+    """q = row i − row j + share·q and v -= step·q; then as ``_scan``."""
     zero = np.float32(0)
     best, high, low = zero, -BARRED, BARRED
+    i, j = np.uint64(i), np.uint64(j)  # numba wraps signed indices around; unsigned ones it leaves alone
     for t in range(v.size):
-        q[t] = row_i[t] - row_j[t] + share * q[t]
+        x = block[i, t] - block[j, t] + share * q[t]
+        q[t] = x if abs(x) > nothing else zero
     for t in range(v.size):  # a loop of its own: the compiler vectorises what writes to one array
         u = v[t] - step * q[t]
         v[t] = u
@@ -41,43 +43,53 @@ def _step_and_scan(row_i, row_j, share, q, step, v, no_up, no_low, floor):
 
 
 @njit(fastmath=VECTOR)
-def _partner(row_i, diagonal, k_ii, q, q_i, inverse, v, no_low, v_i):
+def _scan(v, no_up, no_low, floor):
+    """The tagged row that wants up most (above ``floor``), and both extremes of v."""
+    zero = np.float32(0)
+    best, high, low = zero, -BARRED, BARRED
+    for t in range(v.size):
+        u = v[t]
+        up = u - no_up[t]
+        high = fmax(up, high)
+        low = fmin(u + no_low[t], low)
+        best = fmax(tagged(fmax(up - floor, zero), t), best)
+    return best, high, low
+
+
+@njit(fastmath=VECTOR)
+def _partner(block, i, diagonal, k_ii, q, q_i, inverse, v, no_low, v_i):
     """The row that may go down and gains most with row i, to second order, given the last direction."""
     zero, two, least = np.float32(0), np.float32(2), np.float32(LEAST_CURVATURE)
     best = zero
+    i = np.uint64(i)
     for t in range(v.size):
         drop = fmax(v_i - v[t] - no_low[t], zero)
         along = q_i - q[t]
-        curvature = k_ii + diagonal[t] - two * row_i[t]
+        curvature = k_ii + diagonal[t] - two * block[i, t]
         gain = drop * drop / fmax(fmax(curvature - along * along * inverse, least * curvature), TAU)
         best = fmax(tagged(gain, t), best)
     return tag_of(best)
 
 
-@njit()
-def _row(K, n, rows, block, stride, filled, place):
-    """Kernel values of one member with all members; those that are not there yet are copied from K."""
-    m = rows.size
-    row = block[place * stride : place * stride + m]
-    if filled[place] < m:
-        source = K[rows[place] * n : rows[place] * n + n]
-        for t in range(filled[place], m):
-            row[t] = source[rows[t]]
-        filled[place] = m
-    return row
+@njit(fastmath=VECTOR)
+def _fill(K, rows, block, filled, place):
+    """Kernel values of one member with all members: those that are not there yet are copied from K."""
+    place, r = np.uint64(place), rows[place]
+    for t in range(np.uint64(filled[place]), np.uint64(rows.size)):
+        block[place, t] = K[r, rows[t]]
+    filled[place] = rows.size
 
 
 @njit()
-def squeeze(block, stride, filled, keep):
+def squeeze(block, filled, keep):
     """Keep these members (a mask), in place: their rows and columns move towards the front."""
     kept = 0
     for a in range(keep.size):
         if keep[a]:
-            source, out = block[a * stride :], block[kept * stride :]
             count = 0
             for b in range(filled[a]):
                 if keep[b]:
-                    out[count] = source[b]
+                    block[kept, count] = block[a, b]
                     count += 1
             filled[kept] = count
             kept += 1
@@ -122,14 +134,14 @@ def _turn(i, j, share, places, d, count):
 
 
 @njit()
-def compact_steps(K, n, rows, block, stride, filled, diagonal, beta, v, lower, upper, tol, max_steps):
+def compact_steps(K, rows, block, filled, diagonal, beta, v, lower, upper, tol, max_steps):
     """Steps until the largest violation is at most ``tol``; β and v are changed in place.
 
     Parameters
     ----------
-    K : float32 array, n·n kernel values row by row
-    rows : which row of K each member is
-    block, stride, filled : the members' values among themselves, row i from i·stride on, of which filled[i] are there
+    K : float32 array, kernel values of all pairs of rows
+    rows : which row of K each member is; unsigned
+    block, filled : the members' values among themselves, of which the first filled[i] of row i are there
     v : float32, target − Kβ of the members, better near zero
     """
     m = rows.size
@@ -138,22 +150,24 @@ def compact_steps(K, n, rows, block, stride, filled, diagonal, beta, v, lower, u
     for t in range(m):
         no_up[t] = none if beta[t] < upper[t] else BARRED
         no_low[t] = none if beta[t] > lower[t] else BARRED
-    q, still = np.zeros(m, np.float32), np.zeros(m, np.float32)  # q = Kd
+    q, nothing = np.zeros(m, np.float32), NOTHING * np.abs(diagonal).max()  # q = Kd
     places, d, count, bend = np.empty(LONGEST + 2, np.int64), np.empty(LONGEST + 2), 0, 1.0  # bend = dᵀKd
-    best, high, low = _step_and_scan(still, still, none, still, none, v, no_up, no_low, -BARRED)
+    best, high, low = _scan(v, no_up, no_low, -BARRED)
     best = none
     steps = 0
     while high - low > tol and steps < max_steps:
         if best < TINY:  # all below the last floor: look again from the new one
-            best, high, low = _step_and_scan(still, still, none, still, none, v, no_up, no_low, low)
+            best, high, low = _scan(v, no_up, no_low, low)
         # Step 1 – the pair
         i = tag_of(best)
-        row_i = _row(K, n, rows, block, stride, filled, i)
+        if filled[i] < m:
+            _fill(K, rows, block, filled, i)
         inverse = np.float32(1.0 / bend if count else 0.0)
-        j = _partner(row_i, diagonal, diagonal[i], q, q[i], inverse, v, no_low, v[i])
-        row_j = _row(K, n, rows, block, stride, filled, j)
+        j = _partner(block, i, diagonal, diagonal[i], q, q[i], inverse, v, no_low, v[i])
+        if filled[j] < m:
+            _fill(K, rows, block, filled, j)
         slope = np.float64(v[i]) - np.float64(v[j])
-        plain = max(np.float64(diagonal[i]) + np.float64(diagonal[j]) - 2.0 * np.float64(row_i[j]), np.float64(TAU))
+        plain = max(np.float64(diagonal[i]) + np.float64(diagonal[j]) - 2.0 * np.float64(block[i, j]), np.float64(TAU))
         # Step 2 – with a share of the last direction, if that leads to no bound
         along = np.float64(q[i]) - np.float64(q[j])
         share, curvature = -along / bend, plain - along * along / bend
@@ -179,5 +193,6 @@ def compact_steps(K, n, rows, block, stride, filled, diagonal, beta, v, lower, u
             share, bend = 0.0, plain
             count = 0 if at_i or at_j else _turn(i, j, 0.0, places, d, 0)
         steps += 1
-        best, high, low = _step_and_scan(row_i, row_j, np.float32(share), q, np.float32(step), v, no_up, no_low, low)
+        best, high, low = _step_and_scan(block, i, j, np.float32(share), q, nothing, np.float32(step), v, no_up,
+                                         no_low, low)  # fmt: skip
     return steps

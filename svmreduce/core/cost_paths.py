@@ -42,10 +42,10 @@ def add_rows(K, n, rows, weights, count, f):
             a, b, c, d = p, min(p + 1, count - 1), min(p + 2, count - 1), min(p + 3, count - 1)
             _add_four(
                 f[s:e],
-                K[rows[a] * n + s : rows[a] * n + e],
-                K[rows[b] * n + s : rows[b] * n + e],
-                K[rows[c] * n + s : rows[c] * n + e],
-                K[rows[d] * n + s : rows[d] * n + e],
+                K[rows[a], s:e],
+                K[rows[b], s:e],
+                K[rows[c], s:e],
+                K[rows[d], s:e],
                 weights[a],
                 weights[b] if p + 1 < count else 0.0,
                 weights[c] if p + 2 < count else 0.0,
@@ -75,7 +75,7 @@ def _violations(moving, row_of, target, f, beta, lower, upper, middle, out):
 
 
 @njit()
-def _choose(moving, violation, gap, members, count, inside, block, stride, filled):
+def _choose(moving, violation, gap, members, count, inside, block, filled):
     """Let violators in, and idle members out when they are many; returns how many members there are.
 
     Members keep their places, so that the kernel values among them stay.
@@ -99,7 +99,7 @@ def _choose(moving, violation, gap, members, count, inside, block, stride, fille
         mask, kept = np.empty(count, np.bool_), 0
         for a in range(count):
             mask[a] = stays[members[a]]
-        squeeze(block, stride, filled, mask)
+        squeeze(block, filled, mask)
         for a in range(count):
             inside[members[a]] = mask[a]
             if mask[a]:
@@ -115,9 +115,7 @@ def _choose(moving, violation, gap, members, count, inside, block, stride, fille
 
 
 @njit()
-def _solve_cell(
-    K, n, row_of, moving, target, lower, upper, beta, f, tol, max_steps, block, stride, members, filled, count
-):
+def _solve_cell(K, n, row_of, moving, target, lower, upper, beta, f, tol, max_steps, block, members, filled, count):
     """Optimise β from where it is. Returns high, low, steps, and how many members there are, for the next cell."""
     violation = np.empty(moving.size)
     inside = np.zeros(target.size, np.bool_)
@@ -133,15 +131,15 @@ def _solve_cell(
             break
         middle = 0.5 * (high + low)
         _violations(moving, row_of, target, f, beta, lower, upper, middle, violation)
-        count = _choose(moving, violation, gap, members, count, inside, block, stride, filled)
+        count = _choose(moving, violation, gap, members, count, inside, block, filled)
         now = members[:count]
-        rows = take(row_of, now)
+        rows = take(row_of, now).astype(np.uint64)
         part_beta = take(beta, now)
         for a in range(count):
             v[a] = target[now[a]] - f[rows[a]] - middle
-            diagonal[a] = K[rows[a] * n + rows[a]]
+            diagonal[a] = K[rows[a], rows[a]]
         leave = max(SAFETY * tol, (SHRINK if round_ else FIRST) * gap)
-        made = compact_steps(K, n, rows, block, stride, filled, diagonal[:count], part_beta, v[:count],
+        made = compact_steps(K, rows, block, filled, diagonal[:count], part_beta, v[:count],
                              take(lower, now), take(upper, now), leave, max_steps - steps)  # fmt: skip
         moved = 0
         for a in range(count):
@@ -225,7 +223,7 @@ def _first_beta(K, n, row_of, moving, lower, upper, beta, f):
     for a in range(moving.size):
         t = moving[a]
         rows[a], weights[a] = row_of[t], upper[t] + lower[t]
-        total += abs(weights[a]) * abs(K[rows[a] * n + rows[0]])
+        total += abs(weights[a]) * abs(K[rows[a], rows[0]])
     if total < BOUND_START:
         for a in range(moving.size):
             beta[moving[a]] = weights[a]
@@ -238,7 +236,7 @@ def solve_path(K, n, row_of, target, lower, upper, C, tol, max_steps, block, f_o
 
     Parameters
     ----------
-    K : float32 array of n·n kernel values, symmetric
+    K : float32 array of kernel values of all pairs of rows
     row_of : the row of K of each variable
     target, lower, upper : of each variable; bounds for C = 1, both zero where it may not move
     block : float32 room; the square root of its size is the most rows that pair steps run on
@@ -251,13 +249,14 @@ def solve_path(K, n, row_of, target, lower, upper, C, tol, max_steps, block, f_o
     _first_beta(K, n, row_of, moving, lower, upper, beta, f)
     capacity = min(TAGS, moving.size, int(np.sqrt(block.size)))
     stride = min(block.size // capacity, capacity + 16)  # powers of two would share few places of the cache
+    block = block[: capacity * stride].reshape(capacity, stride)
     members, filled, count = np.empty(capacity, np.int64), np.zeros(capacity, np.int64), 0
     for c in range(C.size):
         if c:
             _widen(K, n, row_of, moving, lower, upper, beta, f, C[c] / C[c - 1])
         _balance(K, n, row_of, moving, target, lower, upper, beta, f)
         high, low, steps, count = _solve_cell(K, n, row_of, moving, target, lower, upper, beta, f, tol, max_steps,
-                                              block, stride, members, filled, count)  # fmt: skip
+                                              block, members, filled, count)  # fmt: skip
         f_out[c], beta_out[c] = f, beta
         facts[c, 0] = _intercept(moving, row_of, target, f, beta, lower, upper, high, low)
         facts[c, 1], facts[c, 2] = max(0.0, high - low), steps

@@ -152,7 +152,7 @@ class GridSearch:
         block = np.empty(min(BLOCK_ROWS, problem.target.size) ** 2, np.float32)
         f_of, beta_of = np.empty((len(self.C), n)), np.empty((len(self.C), problem.target.size))
         facts = np.empty((len(self.C), 3))
-        solve_path(K.ravel(), n, problem.rows, problem.target, problem.lower, problem.upper, self.C, self.tol,
+        solve_path(K, n, problem.rows, problem.target, problem.lower, problem.upper, self.C, self.tol,
                    MOST_STEPS, block, f_of, beta_of, facts)  # fmt: skip
         decisions[:] = f_of[:, fold.test] + facts[:, :1]
         for c in range(len(self.C)):

@@ -56,7 +56,7 @@ def pair_problem(n=200, seed=0):
 
 def path(X, y, Cs, gamma=2.0, tol=1e-3, kernel="rbf"):
     n = len(y)
-    K = kernel_matrix(KernelSpec(kernel, gamma), X, X, np.float32).ravel()
+    K = kernel_matrix(KernelSpec(kernel, gamma), X, X, np.float32)
     f, beta, facts = np.empty((len(Cs), n)), np.empty((len(Cs), n)), np.empty((len(Cs), 3))
     solve_path(K, n, np.arange(n), y, np.minimum(y, 0), np.maximum(y, 0), np.array(Cs), tol, 10**7,
                np.empty(n * n, np.float32), f, beta, facts)  # fmt: skip
@@ -91,7 +91,7 @@ def test_a_warm_start_ends_where_a_cold_one_ends():
 def test_a_small_block_is_enough():
     """Fewer rows in the block than support vectors: rounds over parts reach the same optimum."""
     X, y = pair_problem(400)
-    n, K = 400, kernel_matrix(KernelSpec("rbf", 2.0), X, X, np.float32).ravel()
+    n, K = 400, kernel_matrix(KernelSpec("rbf", 2.0), X, X, np.float32)
     f, beta, facts = np.empty((2, n)), np.empty((2, n)), np.empty((2, 3))
     solve_path(K, n, np.arange(n), y, np.minimum(y, 0), np.maximum(y, 0), np.array([1.0, 30.0]), 1e-3, 10**7,
                np.empty(64 * 64, np.float32), f, beta, facts)  # fmt: skip
@@ -239,3 +239,15 @@ def test_a_budget_of_no_time_says_so():
     X, y = rows_of("moons")
     with pytest.raises(InputError, match="no cell was finished"):
         SVMSearchCV(C, GAMMA, budget=1e-9).fit(X, y)
+
+
+def test_rows_of_any_size_have_the_same_solution():
+    """Values of the linear kernel around 1e-12: nothing of them counts as nothing."""
+    X, y = pair_problem()
+    _, large, _ = path(X, y, [1.0, 10.0], kernel="linear")
+    _, small, facts = path(X * 1e-6, y, [1e12, 1e13], kernel="linear")
+    assert facts[:, 1].max() <= 1e-3
+    exact = X @ X.T
+    for one, other in zip(large, small * 1e-12, strict=True):
+        values = [0.5 * beta @ exact @ beta - y @ beta for beta in (one, other)]
+        assert values[0] == pytest.approx(values[1], rel=1e-5)
