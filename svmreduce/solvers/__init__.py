@@ -20,6 +20,7 @@ SOLVERS = Registry(
         "aesvm": "svmreduce.aesvm:AESVC",
         "bvm": "svmreduce.solvers.bvm:BVM",
         "cvm": "svmreduce.solvers.cvm:CVM",
+        "dcsvm": "svmreduce.solvers.dcsvm:DCSVM",
         "decomposition": "svmreduce.solvers.decomposition:DecompositionSVC",
         "decomposition_svr": "svmreduce.solvers.decomposition:DecompositionSVR",
         "fw": "svmreduce.solvers.fw:FW",
