@@ -21,6 +21,7 @@ SOLVERS = Registry(
         "bvm": "svmreduce.solvers.bvm:BVM",
         "cvm": "svmreduce.solvers.cvm:CVM",
         "dcsvm": "svmreduce.solvers.dcsvm:DCSVM",
+        "dcsvr": "svmreduce.solvers.dcsvm:DCSVR",
         "decomposition": "svmreduce.solvers.decomposition:DecompositionSVC",
         "decomposition_svr": "svmreduce.solvers.decomposition:DecompositionSVR",
         "fw": "svmreduce.solvers.fw:FW",

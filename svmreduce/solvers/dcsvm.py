@@ -7,24 +7,79 @@ from typing import ClassVar
 
 import numpy as np
 
-from svmreduce.checks import SWITCH, Rule, is_whole
+from svmreduce.checks import NOT_NEGATIVE, SWITCH, Rule, is_whole
 from svmreduce.core import smo_engine
 from svmreduce.core.jit import in_threads, resolve_threads
 from svmreduce.core.kernel_values import single_threaded_blas
 from svmreduce.kernels import KERNELS
-from svmreduce.model import ClusterModel
+from svmreduce.model import ClusterModel, KernelModel
 from svmreduce.parameters import Parameters
 from svmreduce.solvers._clusters import cluster_centres
 from svmreduce.solvers._multiclass import joint_counters, one_versus_one
 from svmreduce.solvers._outcome import Outcome
-from svmreduce.solvers.base import SVMClassifier, seed_of
+from svmreduce.solvers.base import SVMClassifier, SVMRegressor, seed_of
+from svmreduce.solvers.decomposition import DecompositionSVR
 from svmreduce.types import DualSolution
 
 ROWS_PER_CLUSTER = 10_000
+_OF_VECTORS = ("support_", "support_vectors_", "dual_coef_", "intercept_", "n_support_", "coef_")
+
+
+class _Divided(Parameters):
+    """What both share: clusters, and a solution for each of them.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto"
+        About so many: clusters of more than twice the mean size are split, those below a tenth of it join their
+        neighbours. "auto" is one for 10,000 rows.
+    cache_mb : float
+        Memory for kernel values, on every thread: clusters are solved side by side.
+    max_iter : int
+        Steps per two-class problem, or regression, of a cluster; -1 leaves the limit to the engine.
+
+    Attributes
+    ----------
+    n_clusters_ : clusters that the rows were divided into
+    """
+
+    n_clusters: int | str = "auto"
+    rules: ClassVar = {
+        "n_clusters": Rule("a whole number >= 1, or 'auto'", lambda value: value == "auto" or is_whole(value, 1)),
+    }
+
+    kernels = KERNELS
+    mixes_kernels = True
+
+    def _divide(self, X) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Centres of clusters, and the rows of each; sets what is the same for all of them."""
+        for name in _OF_VECTORS:
+            vars(self).pop(name, None)  # of an earlier fit: a model of clusters has none
+        self.threads_, self._seed = resolve_threads(self.threads), seed_of(self.random_state)
+        n, d = X.shape
+        count = -(-n // ROWS_PER_CLUSTER) if self.n_clusters == "auto" else min(self.n_clusters, n)
+        if count == 1:
+            centres, rows_of = np.zeros((1, d)), [np.arange(n)]
+        else:
+            with self._stage("reduce"):
+                centres, cluster = cluster_centres(X, count, self._seed, self.threads_)
+                rows_of = [np.flatnonzero(cluster == number) for number in range(len(centres))]
+        self.n_clusters_ = len(centres)
+        return centres, rows_of
+
+    def _each_cluster(self, solve, rows_of) -> list:
+        """``solve(rows)`` for every cluster, on all threads; the largest begins, so that none ends much later."""
+        order = np.argsort([-rows.size for rows in rows_of], kind="stable")
+        with single_threaded_blas:
+            found = in_threads(lambda job: solve(rows_of[order[job]]), len(rows_of), self.threads_)
+        return [found[place] for place in np.argsort(order)]
+
+    def _joined(self, centres, outcomes: list[Outcome]) -> Outcome:
+        return Outcome(ClusterModel(centres, tuple(found.model for found in outcomes)), **joint_counters(outcomes))
 
 
 class DCSVM(
-    Parameters,
+    _Divided,
     SVMClassifier,
     parameters="C kernel gamma coef0 degree tol n_clusters exact cache_mb max_iter threads class_weight random_state",
 ):
@@ -40,72 +95,37 @@ class DCSVM(
     tools do not. A cluster with rows of one class decides for it. ``objective_`` and counters are sums over clusters.
 
     Weights count in the SVMs, not in the clusters: with several clusters a weighted row equals repeated rows only up
-    to another division. Clusters are those of the input space, also for kernels with a norm of their own.
+    to another division. Clusters are those of the input space, also for kernels with a norm of their own; the paper's
+    are those of the kernel's space, and it has several levels of them.
 
     Parameters
     ----------
-    n_clusters : int or "auto"
-        About so many: clusters of more than twice the mean size are split, those below a tenth of it join their
-        neighbours. "auto" is one for 10,000 rows.
     exact : bool
         Go on from the joint solution of the clusters to the SVM of all rows, with ``gap_`` as its certificate. The
         model is that of ``smo``.
-    cache_mb : float
-        Memory for kernel values, on every thread: clusters are solved side by side.
-    max_iter : int
-        Steps per two-class problem of a cluster; -1 leaves the limit to the engine.
 
     References
     ----------
     Hsieh, Si, Dhillon (2014): A divide-and-conquer solver for kernel support vector machines.
     """
 
-    kernels = KERNELS
-    mixes_kernels = True
     _toy_rows = 2500  # as for SMO: every compiled function is met
     _toy_settings = ({}, {"tol": 1e-5}, {"n_clusters": 2, "exact": True})
 
-    n_clusters: int | str = "auto"
     exact: bool = False
-    rules: ClassVar = {
-        "n_clusters": Rule("a whole number >= 1, or 'auto'", lambda value: value == "auto" or is_whole(value, 1)),
-        "exact": SWITCH,
-    }
+    rules: ClassVar = {"exact": SWITCH}
 
     def _solve_with(self, kernel, X, y, weights):
-        for name in ("support_", "support_vectors_", "dual_coef_", "intercept_", "n_support_", "coef_"):
-            vars(self).pop(name, None)  # of an earlier fit; a model of clusters has none
-        self.threads_, self._seed = resolve_threads(self.threads), seed_of(self.random_state)
         if self.exact:
-            self.n_clusters_ = 1  # of the model
             return one_versus_one(self._from_clusters, X, y, weights, kernel, self.classes_)
         centres, rows_of = self._divide(X)
-        self.n_clusters_ = len(centres)
-        if len(centres) == 1:
+        if len(rows_of) == 1:
             return one_versus_one(self._engine, X, y, weights, kernel, self.classes_)
 
         def solve(rows):
             return one_versus_one(self._pair, X[rows], y[rows], weights[rows], kernel, self.classes_)
 
-        outcomes = self._each_cluster(solve, rows_of)
-        model = ClusterModel(centres, tuple(outcome.model for outcome in outcomes))
-        return Outcome(model, **joint_counters(outcomes))
-
-    def _divide(self, X) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Centres of clusters, and the rows of each."""
-        count = -(-X.shape[0] // ROWS_PER_CLUSTER) if self.n_clusters == "auto" else min(self.n_clusters, X.shape[0])
-        if count == 1:
-            return np.zeros((1, X.shape[1])), [np.arange(X.shape[0])]
-        with self._stage("reduce"):
-            centres, cluster = cluster_centres(X, count, self._seed, self.threads_)
-            return centres, [np.flatnonzero(cluster == number) for number in range(len(centres))]
-
-    def _each_cluster(self, solve, rows_of) -> list:
-        """``solve(rows)`` for every cluster, on all threads; the largest begins, so that none ends much later."""
-        order = np.argsort([-rows.size for rows in rows_of], kind="stable")
-        with single_threaded_blas:
-            found = in_threads(lambda job: solve(rows_of[order[job]]), len(rows_of), self.threads_)
-        return [found[place] for place in np.argsort(order)]
+        return self._joined(centres, self._each_cluster(solve, rows_of))
 
     def _pair(self, X, y, weights, kernel) -> DualSolution:
         """Two classes of one cluster, which may have rows of one or none of them."""
@@ -122,10 +142,8 @@ class DCSVM(
         start = np.zeros(y.size)
         for rows, part in zip(rows_of, parts, strict=True):
             start[rows] = part.beta
-        found = self._engine(X, y, weights, kernel, start)
-        before = joint_counters(parts)
-        return replace(found, n_iter=found.n_iter + before["n_iter"],
-                       kernel_evals=found.kernel_evals + before["kernel_evals"])  # fmt: skip
+        found, before = self._engine(X, y, weights, kernel, start), joint_counters(parts)
+        return replace(found, **{name: getattr(found, name) + before[name] for name in ("n_iter", "kernel_evals")})
 
     def _engine(self, X, y, weights, kernel, start=None) -> DualSolution:
         box = self.C * weights
@@ -133,3 +151,39 @@ class DCSVM(
             X, y, np.where(y > 0, 0.0, -box), np.where(y > 0, box, 0.0), kernel, tol=self.tol,
             cache_mb=self.cache_mb, max_iter=self.max_iter, seed=self._seed, threads=self.threads_, start=start,
         )  # fmt: skip
+
+
+class DCSVR(
+    _Divided,
+    SVMRegressor,
+    parameters="C epsilon kernel gamma coef0 degree tol n_clusters cache_mb max_iter threads random_state",
+):
+    """ε-SVRs of clusters of rows, as ``DCSVM``; the values jump at the borders of clusters.
+
+    Parameters
+    ----------
+    epsilon : float
+        Errors up to here cost nothing.
+    """
+
+    epsilon: float = 0.1
+    rules: ClassVar = {"epsilon": NOT_NEGATIVE}
+
+    def _solve(self, X, y, weights):
+        kernel = self._kernel_spec(X)
+        centres, rows_of = self._divide(X)
+        svr = DecompositionSVR(self.C, self.epsilon, kernel, tol=self.tol, first="random",
+                               working_set=smo_engine.FIRST_WORKING_SET, cache_mb=self.cache_mb,
+                               max_iter=self.max_iter, threads=self.threads_, random_state=self._seed)  # fmt: skip
+        if len(rows_of) == 1:
+            return svr._solve(X, y, weights)
+
+        def solve(rows):
+            low, high = y[rows].min(), y[rows].max()
+            if high - low > 2 * self.epsilon:
+                return svr._solve(X[rows], y[rows], weights[rows])
+            middle = np.array([(low + high) / 2])
+            flat = KernelModel(kernel, X[rows[:1]], np.zeros((1, 1)), middle, svm_type="epsilon_svr")
+            return Outcome(flat, None, 0.0, 0, 0, 0.0)
+
+        return self._joined(centres, self._each_cluster(solve, rows_of))
