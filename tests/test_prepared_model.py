@@ -37,7 +37,7 @@ def trained(tmp_path):
     return train
 
 
-SOLVERS = [SMO(gamma=0.5), Liblinear(), RfeatSVM2(gamma=0.5), DCSVM(gamma=0.5, n_clusters=2)]
+SOLVERS = [SMO(gamma=0.5), Liblinear(), RfeatSVM2(gamma=0.5), DCSVM(C=100, gamma=0.05, n_clusters=2)]
 
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda s: type(s).__name__)

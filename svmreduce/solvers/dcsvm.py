@@ -22,6 +22,7 @@ from svmreduce.solvers.decomposition import DecompositionSVR
 from svmreduce.types import DualSolution
 
 ROWS_PER_CLUSTER = 10_000
+ROWS_BEFORE_EXACT = 2_500  # small clusters cost little, and leave little more to the exact stage
 _OF_VECTORS = ("support_", "support_vectors_", "dual_coef_", "intercept_", "n_support_", "coef_")
 
 
@@ -32,7 +33,7 @@ class _Divided(Parameters):
     ----------
     n_clusters : int or "auto"
         About so many: clusters of more than twice the mean size are split, those below a tenth of it join their
-        neighbours. "auto" is one for 10,000 rows.
+        neighbours. "auto" is one for 10,000 rows, or for 2,500 before the exact stage.
     cache_mb : float
         Memory for kernel values, on every thread: clusters are solved side by side.
     max_iter : int
@@ -57,7 +58,8 @@ class _Divided(Parameters):
             vars(self).pop(name, None)  # of an earlier fit: a model of clusters has none
         self.threads_, self._seed = resolve_threads(self.threads), seed_of(self.random_state)
         n, d = X.shape
-        count = -(-n // ROWS_PER_CLUSTER) if self.n_clusters == "auto" else min(self.n_clusters, n)
+        share = ROWS_BEFORE_EXACT if getattr(self, "exact", False) else ROWS_PER_CLUSTER
+        count = -(-n // share) if self.n_clusters == "auto" else min(self.n_clusters, n)
         if count == 1:
             centres, rows_of = np.zeros((1, d)), [np.arange(n)]
         else:
