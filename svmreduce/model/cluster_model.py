@@ -38,8 +38,8 @@ from svmreduce.rows import DENSE_FROM, finite_rows, widened
 from svmreduce.types import Matrix
 
 _HEADER = {"cluster_type", "kernel_type", "degree", "gamma", "coef0", "nr_class", "label", "nr_cluster", "total_sv"}
-_BLOCK = 8192  # rows whose distances are computed at a time
-_TIE = 1e-12  # of the largest squared distance between centres: what rounding may make of equal distances
+_BLOCK = 1 << 20  # distances computed at a time
+_TIE = 1e-12  # of a row's largest distance: what rounding may make of equal ones
 
 
 def nearest_centres(X: Matrix, centres: np.ndarray, threads: int | None = None) -> np.ndarray:
@@ -53,20 +53,20 @@ def nearest_centres(X: Matrix, centres: np.ndarray, threads: int | None = None) 
     with np.errstate(over="ignore", invalid="ignore"):
         moved = centres - shift
         half_norms = 0.5 * np.square(moved).sum(axis=1)
-        tie = _TIE * half_norms.max()
-    found = np.empty(n, np.int64)
+    found, size = np.empty(n, np.int64), max(64, _BLOCK // len(centres))
 
     def work(block):
-        part = slice(block * _BLOCK, (block + 1) * _BLOCK)
+        part = slice(block * size, (block + 1) * size)
         rows = widened(X[part], d)
         with np.errstate(over="ignore", invalid="ignore"):
             away = half_norms - (rows - shift if not sparse.issparse(rows) else rows) @ moved.T
             if not np.isfinite(away).all():
                 raise InputError("numbers are too large for distances to the centres of clusters: scale the data")
-        found[part] = (away <= away.min(axis=1, keepdims=True) + tie).argmax(axis=1)
+        least = away.min(axis=1, keepdims=True) + _TIE * np.abs(away).max(axis=1, keepdims=True)
+        found[part] = (away <= least).argmax(axis=1)
 
     with single_threaded_blas:
-        in_threads(work, -(-n // _BLOCK), resolve_threads(threads))
+        in_threads(work, -(-n // size), resolve_threads(threads))
     return found
 
 
