@@ -98,13 +98,16 @@ class DCSVM(
 
     Weights count in the SVMs, not in the clusters: with several clusters a weighted row equals repeated rows only up
     to another division. Clusters are those of the input space, also for kernels with a norm of their own; the paper's
-    are those of the kernel's space, and it has several levels of them.
+    are those of the kernel's space. There are no class probabilities.
 
     Parameters
     ----------
     exact : bool
         Go on from the joint solution of the clusters to the SVM of all rows, with ``gap_`` as its certificate. The
-        model is that of ``smo``.
+        model is that of ``smo``. It pays where most rows are support vectors and the kernel is narrow: about three
+        quarters of the processor time of ``smo`` on covertype with gamma = 32, but 1.5 to 2.4 times as much on ijcnn1,
+        twonorm and checkerboard. A second level, the SVM of the clusters' support vectors before that of all rows,
+        made it slower.
 
     References
     ----------

@@ -31,6 +31,7 @@ CASES = {
         "smo": ("SMO", {}),
         "dcsvm": ("DCSVM", {}),
         "dcsvm, 8 clusters": ("DCSVM", {"n_clusters": 8}),
+        "dcsvm exact": ("DCSVM", {"exact": True}),
     }),
     "kdd99": ("kdd99", None, 32, 1.0, {
         "smo": ("SMO", {}),
@@ -82,12 +83,12 @@ def main(arguments):
 
 def _text(records) -> str:
     lines = ["# Divide and conquer", "", machine(), "",
-             f"{THREADS} threads. Load: other processes that wanted a core while the fit ran, on average (0 is an idle "
-             "machine). It lengthens wall seconds, and to a lesser degree processor seconds.", ""]  # fmt: skip
+             f"{THREADS} threads. Load: what wanted a core in the last minute, less the fit itself (0: idle machine). "
+             "It lengthens wall seconds, and to a lesser degree processor seconds.", ""]  # fmt: skip
     for case in (name for name in CASES if name in records):
-        data, _, C, gamma, methods = CASES[case]
-        about = f"first rows of those below `covertype`, C = {C}, gamma = {gamma:g}" if ":" in case else (
-            f"{ABOUT[data]}; C = {C}, gamma = {gamma:g}")  # fmt: skip
+        data, rows, C, gamma, methods = CASES[case]
+        about = f"the first {rows:,} training rows of `covertype`" if ":" in case else ABOUT[data]
+        about = f"{about}; C = {C}, gamma = {gamma:g}"
         lines += [f"## {case}", "", f"{about[0].upper()}{about[1:]}.", "",
                   "| method | accuracy | wall s | processor s | load | clusters | vectors | steps | kernel values "
                   "| objective |", "| --- |" + " ---: |" * 9]  # fmt: skip
