@@ -54,7 +54,8 @@ CASES = {
     },
 }  # fmt: skip
 ABOUT = {
-    "covertype": "all rows of a random 80 %, type 2 against the rest, columns to [0, 1]; tested on the other 20 %",
+    "covertype": "a random 80 % of the rows in random order, type 2 against the rest, columns to [0, 1], tested on the "
+    "other 20 %. So `smo` under covertype:20000 and the like is trained on a random sample of that size",
     "ijcnn1": "49,990 rows, 91,701 test rows",
     "kdd99": "distinct rows, normal against attack, columns to [0, 1]; a random 80 % and 20 %",
     "twonorm": "generated, 3 columns, 235,000 rows, 50,000 test rows",
