@@ -41,7 +41,7 @@ class _Divided(Parameters):
 
     Attributes
     ----------
-    n_clusters_ : clusters that the rows were divided into
+    n_clusters_ : clusters that the rows were divided into; before the exact stage those of the last pair of classes
     """
 
     n_clusters: int | str = "auto"
