@@ -37,6 +37,8 @@ BAD = {
     **dict.fromkeys(("gelling_slope", "margin"), (*NOT_NUMBERS, None)),
     "gelling_step": (*NOT_NUMBERS, None, 0, 0.2),
     "n_weak": (*NOT_WHOLE, None, 1),
+    "n_clusters": (*NOT_WHOLE, None, 0),
+    "exact": NOT_SWITCHES,
     "weak": ("smoo", 3, None),
     "weak_params": ("abc", 3, [1]),
     "delta": (*NOT_NUMBERS, None, 0, 1),

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from svmreduce import SMO, load_model
+from svmreduce import DCSVM, SMO, load_model
 from svmreduce.data.columns import table_of_frame
 from svmreduce.data.formats import read_rows
 from svmreduce.data.libsvm_text import write_libsvm
@@ -37,7 +37,10 @@ def trained(tmp_path):
     return train
 
 
-@pytest.mark.parametrize("solver", [SMO(gamma=0.5), Liblinear(), RfeatSVM2(gamma=0.5)], ids=lambda s: type(s).__name__)
+SOLVERS = [SMO(gamma=0.5), Liblinear(), RfeatSVM2(gamma=0.5), DCSVM(C=100, gamma=0.05, n_clusters=2)]
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=lambda s: type(s).__name__)
 def test_a_data_frame_in_any_order(trained, solver):
     model, new = load_model(trained(solver)), frame(30, 1)
     predicted = model.predict(new[["c", "kind", "b", "a"]])

@@ -82,8 +82,8 @@ Examples:
 def train(train, model, solver, tune, weights, reducer, settings, n_features, as_json, quiet, verbose, **options):
     """Train on TRAIN (a file, or NAME[:SPLIT] of the catalogue) and write MODEL, TRAIN.model here if not given.
 
-    MODEL is a LIBSVM or LIBLINEAR model file; only random features (rfeatsvm1, rfeatsvm2) have a text format
-    of their own, which svmreduce predict reads.
+    MODEL is a LIBSVM or LIBLINEAR model file; only random features (rfeatsvm1, rfeatsvm2) and clusters (dcsvm, dcsvr)
+    have text formats of their own, which svmreduce predict reads.
     """
     import_scikit_learn()
     from svmreduce.model import PreparedModel

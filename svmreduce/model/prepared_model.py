@@ -27,7 +27,7 @@ class PreparedModel:
 
     Parameters
     ----------
-    model : KernelModel, LinearModel or FourierModel
+    model : KernelModel, LinearModel, FourierModel or ClusterModel
     preparation : Preparation
     """
 

@@ -20,6 +20,8 @@ SOLVERS = Registry(
         "aesvm": "svmreduce.aesvm:AESVC",
         "bvm": "svmreduce.solvers.bvm:BVM",
         "cvm": "svmreduce.solvers.cvm:CVM",
+        "dcsvm": "svmreduce.solvers.dcsvm:DCSVM",
+        "dcsvr": "svmreduce.solvers.dcsvm:DCSVR",
         "decomposition": "svmreduce.solvers.decomposition:DecompositionSVC",
         "decomposition_svr": "svmreduce.solvers.decomposition:DecompositionSVR",
         "fw": "svmreduce.solvers.fw:FW",

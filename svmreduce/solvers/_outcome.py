@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from svmreduce.model import FourierModel, KernelModel, LinearModel
+from svmreduce.model import ClusterModel, FourierModel, KernelModel, LinearModel
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class Outcome:
     """A finished fit: the model, which rows its vectors are (None if they are not rows), and the counters (None where a
     backend does not report them)."""
 
-    model: KernelModel | LinearModel | FourierModel
+    model: KernelModel | LinearModel | FourierModel | ClusterModel
     support: np.ndarray | None = None
     objective: float | None = None
     n_iter: int | None = None

@@ -1,0 +1,64 @@
+"""Clusters of rows that are near each other, none of them much larger than the others."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.extmath import row_norms
+from threadpoolctl import threadpool_limits
+
+from svmreduce.errors import InputError
+from svmreduce.memory import check_memory
+from svmreduce.model.cluster_model import nearest_centres
+from svmreduce.types import Matrix
+
+SAMPLE = 256  # rows per centre that k-means looks at
+LARGEST, SMALLEST = 2.0, 0.1  # times the mean size: larger clusters are split, smaller ones join their neighbours
+ROUNDS = 4  # of splitting and joining; equal rows cannot be split
+
+
+def cluster_centres(X: Matrix, count: int, seed: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
+    """About ``count`` centres, and the number of its nearest centre for every row; each centre has rows.
+
+    k-means on a random sample, then every cluster that is too large for an equal share is replaced by clusters of its
+    own rows, and one that is far too small is left to its neighbours. The answer does not depend on ``threads``.
+    """
+    check_memory(3 * 8.0 * count * X.shape[1], f"{count} centres of {X.shape[1]} columns", "lower n_clusters")
+    with np.errstate(over="ignore"):
+        if not np.isfinite(row_norms(X, squared=True)).all():
+            raise InputError("numbers are too large for distances between rows: scale the data")
+    rng = np.random.default_rng(seed)
+    share = X.shape[0] / count
+    centres = _means(X, np.arange(X.shape[0]), count, rng)
+    for last in (*[False] * ROUNDS, True):
+        cluster = nearest_centres(X, centres, threads)
+        sizes = np.bincount(cluster, minlength=len(centres))
+        large, small = sizes > LARGEST * share, sizes < SMALLEST * share
+        if last or not (large.any() or small.any()):
+            break
+        parts = [_means(X, np.flatnonzero(cluster == number), round(sizes[number] / share), rng)
+                 for number in np.flatnonzero(large)]  # fmt: skip
+        centres = np.vstack([centres[~(large | small)], *parts])
+    used = np.flatnonzero(sizes)
+    return centres[used], np.searchsorted(used, cluster)
+
+
+def _means(X, rows, count: int, rng) -> np.ndarray:
+    """Centres of ``count`` clusters of these rows, by k-means on a sample of them."""
+    from sklearn.cluster import MiniBatchKMeans  # slow to import
+
+    if rows.size > SAMPLE * count:
+        rows = np.sort(rng.choice(rows, SAMPLE * count, replace=False))
+    sample, shift = X[rows], 0.0
+    if not sparse.issparse(X):
+        shift = sample.mean(axis=0)  # distances stay, and lose no digits to what all rows have in common
+        sample = sample - shift
+    means = MiniBatchKMeans(min(count, rows.size), batch_size=4096, n_init=1, max_iter=20,
+                            random_state=int(rng.integers(2**31)))  # fmt: skip
+    # One thread: its sums would depend on the number of threads
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different rows than centres
+        return means.fit(sample).cluster_centers_ + shift
