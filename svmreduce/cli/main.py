@@ -15,6 +15,7 @@ from contextlib import suppress
 import click
 
 from svmreduce import __version__
+from svmreduce.cli.deferred import put_off_seldom_needed
 from svmreduce.errors import InputError
 from svmreduce.printable import printable
 from svmreduce.registry import nearest_name_error
@@ -144,4 +145,5 @@ def cli(debug):
 
 def main():
     gc.set_threshold(200_000)  # imports make much that stays: looking for garbage took a third of the start
+    put_off_seldom_needed()
     cli(prog_name="svmreduce")

@@ -24,7 +24,6 @@ from svmreduce.cli.common import (
     quiet_option,
     timed_rows,
 )
-from svmreduce.cli.deferred import import_scikit_learn
 from svmreduce.cli.folds import cross_validated
 from svmreduce.cli.kernel_table import timed_table, with_numbers
 from svmreduce.cli.libsvm_options import (
@@ -85,7 +84,6 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, as
     MODEL is a LIBSVM or LIBLINEAR model file; only random features (rfeatsvm1, rfeatsvm2) have a text format
     of their own, which svmreduce predict reads.
     """
-    import_scikit_learn()
     from svmreduce.model import PreparedModel
     from svmreduce.reducers import REDUCERS
     from svmreduce.sanity import blind_kernel, nothing_reduced, unequal_columns
