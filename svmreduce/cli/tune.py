@@ -83,8 +83,9 @@ def tune(train, model, n_features, as_json, quiet, state, seed, folds, **options
         check_writable(state_file, train, model)
     search = _search_from(options, seed, folds)
     with data_warnings(quiet) as warned:
-        data, preparation, load = timed_rows(train, "train", n_features, choices, quiet)
+        data, preparation, load, _ = timed_rows(train, "train", n_features, choices, quiet)
         _check_labels(train, data, search)
+    warn(_learned_from_all(choices, preparation), warned)
     warn(None if choices.scale else unequal_columns(data.X, preparation.titles), warned)
     compile_off_the_clock(_warm_up, *_refit_warm_ups(search, model), quiet=quiet)
     journal = _journal(state_file, search, data, folds, seed) if state_file else None
@@ -196,6 +197,14 @@ def _check_labels(train: str, data, search) -> None:
             raise InputError(f"{train}: {data.n_rows} rows are too few for {search.cv} folds")
     search.set_params(cv=splitter(n_splits=search.cv, n_repeats=search.repeats, random_state=search.random_state),
                       repeats=1)  # fmt: skip
+
+
+def _learned_from_all(choices, preparation) -> str | None:
+    """What the shared kernel values of all folds cost; train -v, which computes them in each fold, does not pay it."""
+    scale = [] if preparation.scaler is None or preparation.scaler.scales_rows else ["--scale"]
+    learned = " and ".join(scale + (["--impute"] if choices.impute else []))
+    return learned and (f"{learned} learned from all rows, because the folds share their kernel values: the scores may "
+                        "be a little too good; train -v learns in every fold")  # fmt: skip
 
 
 def _warm_up() -> None:

@@ -109,7 +109,7 @@ class Preparation:
         if isinstance(raw, Table):
             keys = ("label", "drop", "columns", "categories", "impute")
             schema = learn_schema([raw], **{key: getattr(choices, key) for key in keys})
-            X = schema.encode(raw, [column.position for column in schema.columns])
+            X = schema.encode(raw, schema.positions)
             y = labels_of(raw, schema.label)
             data = Dataset(X, y, raw.name, task_of(y), is_table=True)
         else:
@@ -167,6 +167,10 @@ class Preparation:
             rest = next((label for label in labels.tolist() if label != self.positive), None) if self.others else None
             y = matched_labels(raw.y, labels, raw.name, dict.fromkeys(self.others, rest))
         return replace(raw, X=self._finished(raw.X), y=y)
+
+    def same_columns(self, raw: Table | Dataset) -> Matrix:
+        """Other rows of the file that was learned from."""
+        return self._finished(raw.X if self.schema is None else self.schema.encode(raw, self.schema.positions))
 
     def rows(self, X) -> Matrix:
         """New rows from a DataFrame, an array or a sparse matrix, as the training file had them."""
