@@ -195,12 +195,12 @@ class Preparation:
 
     def _numbered(self, X: Matrix, name: str) -> Matrix:
         """Rows of numbered columns in the width that a scaler knows; columns that are not there are zeros."""
-        if self.scaler is None:
-            return X
-        if X.shape[1] > self.width:
-            _note(f"{name}: columns beyond the {self.width} of training are not used")
-            X = X[:, : self.width]
-        return widened(X, self.width)
+        beyond = X.shape[1] - self.width
+        if beyond > 0:
+            use = "" if self.scaler is None else ", which are not used"
+            _note(f"{name}: has {beyond} more columns than the {self.width} of training{use}; check that both files "
+                  "number them alike")  # fmt: skip
+        return X if self.scaler is None else widened(X[:, : self.width], self.width)
 
     def _with_scaler(self, name: str, X: Matrix) -> Preparation:
         made = replace(self, scaler=_scaler_class(name)())
