@@ -56,7 +56,7 @@ def check_classes(name: str, y: np.ndarray, advice: str = "") -> None:
     alone = [label_key(label) for label in labels[counts == 1]]
     if alone and classes > 2:
         header = "; if line 1 is a header, use --header" if 0 in firsts[counts == 1] else ""
-        warnings.warn(f"{name}: only one row each has the labels {_listed(alone)}; nothing can be learned of them{header}",
+        warnings.warn(f"{name}: only one row each has the labels {_listed(alone)}; nothing is learned of them{header}",
                       DataWarning, stacklevel=2)  # fmt: skip
 
 

@@ -296,7 +296,7 @@ WARNED = {
     "dates as numbers": (TRAIN.assign(b=20200101 + np.arange(60) % 9), None, [], "'b' looks like dates written as", ""),
     "ids of 19 digits": (TRAIN.assign(b=10**18 + 7919 * np.arange(60)), None, [], "'b' has whole numbers beyond", ""),
     "a label that only one row has": (csv(SIGNS, header=["1", "2", "x", "3"]), None, ["--no-header"],
-                                      "only one row each has the labels 3; nothing can be learned of them; if line", ""),
+                                      "only one row each has the labels 3; nothing is learned of them; if line", ""),
     "an empty column as categories": (TRAIN.assign(b=""), None, ["--categories", "b", "--impute", "mean"],
                                       "1 column is empty and left out: b", ""),
     "more columns of numbers than in training": ("1 1:1\n-1 1:2\n", "1 1:1\n-1 1:2 2:1\n", [], "", "1 more columns"),
