@@ -25,6 +25,8 @@ COMMANDS = {
     "plan": ("svmreduce.cli.plan:plan", "Show what an experiment would run, and for how long."),
     "report": ("svmreduce.cli.report:report", "Show a run: tables, figures, failures, environment."),
     "compare": ("svmreduce.cli.compare:compare", "Compare a new run with an old one; a gate for CI."),
+    "bundle": ("svmreduce.cli.bundle:bundle", "Pack a run into one file that others can check."),
+    "verify": ("svmreduce.cli.verify:verify", "Check such a file; re-run a share of its cells."),
     "train": ("svmreduce.cli.train:train", "Train one method on one file; writes a LIBSVM model."),
     "tune": ("svmreduce.cli.tune:tune", "Choose C and gamma by cross-validation; exact and fast."),
     "predict": (
