@@ -99,7 +99,12 @@ def _say_compiling() -> None:
 
 
 def timed_rows(source: str, split: str, n_features: int | None, choices, quiet: bool):
-    """The training rows, what was learned about them, seconds without compilation, and the rows as read."""
+    """The training rows, what was learned about them, and the seconds it took, without compilation."""
+    return timed_raw_rows(source, split, n_features, choices, quiet)[:3]
+
+
+def timed_raw_rows(source: str, split: str, n_features: int | None, choices, quiet: bool):
+    """The same, and the rows as they were read, for folds to learn from."""
     from svmreduce.data.formats import check_width
     from svmreduce.data.libsvm_text import warm_up
     from svmreduce.data.preparation import Preparation

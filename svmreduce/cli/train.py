@@ -22,7 +22,7 @@ from svmreduce.cli.common import (
     print_json,
     print_pairs,
     quiet_option,
-    timed_rows,
+    timed_raw_rows,
 )
 from svmreduce.cli.folds import cross_validated
 from svmreduce.cli.kernel_table import timed_table, with_numbers
@@ -110,7 +110,7 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, as
     set_libsvm_options(method, solver, solver_class, reducer, given)
 
     is_table = options["kernel"] == "precomputed"
-    read = partial(timed_rows, train, "train", n_features, choices, quiet)
+    read = partial(timed_raw_rows, train, "train", n_features, choices, quiet)
     if is_table:
         read = partial(timed_table, train, choices)
     with data_warnings(quiet) as warned:
