@@ -100,6 +100,11 @@ def _say_compiling() -> None:
 
 def timed_rows(source: str, split: str, n_features: int | None, choices, quiet: bool):
     """The training rows, what was learned about them, and the seconds it took, without compilation."""
+    return timed_raw_rows(source, split, n_features, choices, quiet)[:3]
+
+
+def timed_raw_rows(source: str, split: str, n_features: int | None, choices, quiet: bool):
+    """The same, and the rows as they were read, for folds to learn from."""
     from svmreduce.data.formats import check_width
     from svmreduce.data.libsvm_text import warm_up
     from svmreduce.data.preparation import Preparation
@@ -107,10 +112,11 @@ def timed_rows(source: str, split: str, n_features: int | None, choices, quiet: 
     read = reader_of(source, split, choices, n_features)
     compile_off_the_clock(warm_up, quiet=quiet)
     start = perf_counter()
-    data, preparation = Preparation.learn(read(), choices)
+    raw = read()
+    data, preparation = Preparation.learn(raw, choices)
     if data.is_table:
         check_width(source, data.n_features, n_features)
-    return data, preparation, perf_counter() - start
+    return data, preparation, perf_counter() - start, raw
 
 
 def reader_of(source: str, split: str, choices, n_features: int | None = None):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import cache_from_source
 from pathlib import Path
 from time import perf_counter
 
@@ -35,6 +36,7 @@ def doctor(as_json):
         **_machine(),
         "libraries": _thread_libraries(),
         **_folders(),
+        "bytecode": Path(cache_from_source(__file__)).exists(),
         "noise": noise_floor(),
     }
     if as_json:
@@ -62,6 +64,8 @@ def doctor(as_json):
     )
     if noise["spread"] > 0.1:
         click.echo("The machine is busy or throttled: differences below that spread mean nothing.")
+    if not facts["bytecode"]:
+        click.echo("Python keeps no bytecode here (PYTHONDONTWRITEBYTECODE?): every command compiles its modules anew.")
 
 
 def _version(package: str) -> str | None:

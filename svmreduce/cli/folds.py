@@ -10,7 +10,7 @@ from svmreduce.cli.common import print_json
 from svmreduce.cli.patience import patiently
 
 
-def cross_validated(method, data, sample_weight, folds: int, as_json: bool, limits: dict, choices) -> None:
+def cross_validated(method, data, rows_of, sample_weight, folds: int, as_json: bool, limits: dict) -> None:
     """Cross-validate and print accuracy, or mean squared error and squared correlation of a regression."""
     import numpy as np
     from sklearn.base import is_classifier
@@ -20,7 +20,7 @@ def cross_validated(method, data, sample_weight, folds: int, as_json: bool, limi
     seed = getattr(method, "random_state", 0) or 0
     start = perf_counter()
     predicted, out_of_time = patiently(
-        lambda: cross_validate(method, data.X, data.y, sample_weight, folds=folds, seed=seed),
+        lambda: cross_validate(method, data.X, data.y, sample_weight, folds=folds, seed=seed, rows_of=rows_of),
         f"{folds} folds",
         **limits,
     )
@@ -36,12 +36,6 @@ def cross_validated(method, data, sample_weight, folds: int, as_json: bool, limi
             f"Cross Validation Mean squared error = {record['mse']:.6g}",
             f"Cross Validation Squared correlation coefficient = {record['squared_correlation']:.6g}",
         ]
-    learned = [name for name in ("scale", "impute") if getattr(choices, name) not in (None, "none", "unit")]
-    record |= {"learned_from_all_rows": learned} if learned else {}
-    if learned and not limits["quiet"]:
-        options = " and ".join(f"--{name}" for name in learned)
-        click.echo(f"Note: {options} learned from all rows, before the folds; the figures may be a little too good",
-                   err=True)  # fmt: skip
     if out_of_time:
         click.echo("Warning: stopped by --max-seconds; some folds are not solved to the tolerance", err=True)
     if as_json:

@@ -9,7 +9,10 @@ from svmreduce.errors import InputError
 
 
 def timed_table(path: str, choices):
-    """Kernel values among training rows as a Dataset, their empty preparation, and the seconds to load them."""
+    """Kernel values among training rows as a Dataset, their empty preparation, and the seconds to load them.
+
+    Nothing is kept as it was read.
+    """
     from svmreduce.data.kernel_tables import read_kernel_table, square_table
     from svmreduce.data.preparation import Choices, Preparation
 
@@ -17,7 +20,7 @@ def timed_table(path: str, choices):
         raise InputError(f"{path}: kernel values (-t 4) have no columns to choose or to scale; leave such options out")
     start = perf_counter()
     data = square_table(*read_kernel_table(path), path)
-    return data, Preparation(data.n_features), perf_counter() - start
+    return data, Preparation(data.n_features), perf_counter() - start, None
 
 
 def with_numbers(model, path: str):

@@ -15,6 +15,7 @@ from contextlib import suppress
 import click
 
 from svmreduce import __version__
+from svmreduce.cli.deferred import put_off_seldom_needed
 from svmreduce.errors import InputError
 from svmreduce.printable import printable
 from svmreduce.registry import nearest_name_error
@@ -24,6 +25,8 @@ COMMANDS = {
     "plan": ("svmreduce.cli.plan:plan", "Show what an experiment would run, and for how long."),
     "report": ("svmreduce.cli.report:report", "Show a run: tables, figures, failures, environment."),
     "compare": ("svmreduce.cli.compare:compare", "Compare a new run with an old one; a gate for CI."),
+    "bundle": ("svmreduce.cli.bundle:bundle", "Pack a run into one file that others can check."),
+    "verify": ("svmreduce.cli.verify:verify", "Check such a file; re-run a share of its cells."),
     "train": ("svmreduce.cli.train:train", "Train one method on one file; writes a LIBSVM model."),
     "tune": ("svmreduce.cli.tune:tune", "Choose C and gamma by cross-validation; exact and fast."),
     "predict": (
@@ -144,4 +147,5 @@ def cli(debug):
 
 def main():
     gc.set_threshold(200_000)  # imports make much that stays: looking for garbage took a third of the start
+    put_off_seldom_needed()
     cli(prog_name="svmreduce")

@@ -9,7 +9,6 @@ from time import perf_counter
 import click
 
 from svmreduce.cli.common import check_writable, json_option, print_json, quiet_option, reader_of, threads_option
-from svmreduce.cli.deferred import import_scikit_learn
 from svmreduce.cli.kernel_table import table_to_predict
 from svmreduce.cli.libsvm_options import LibsvmCommand, probability_option
 from svmreduce.cli.table_options import data_warnings, prediction_options
@@ -43,7 +42,6 @@ def predict(test, model, out, decision_values, probability, threads, label, no_l
     labels or without. OUT gets one label per line, as svm-predict writes it, with -b 1 after a first line that names
     the classes. Where values follow, a label with blanks is in double quotes.
     """
-    import_scikit_learn()
     from svmreduce.model import load_model
 
     if decision_values and not out:

@@ -94,7 +94,7 @@ def _load_config(path: str, scale: str | None):
     """The experiment, if that is what the path names."""
     from svmreduce.experiments import config
 
-    if Path(path).suffix in (".yaml", ".yml"):
+    if Path(path).suffix in (".yaml", ".yml") or (not Path(path).exists() and config.is_shipped(path)):
         return config.load(path, scale=scale, settings={})
     if scale:
         raise InputError(f"--scale is for configs, {path} is a run: leave it out")

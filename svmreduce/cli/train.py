@@ -22,9 +22,8 @@ from svmreduce.cli.common import (
     print_json,
     print_pairs,
     quiet_option,
-    timed_rows,
+    timed_raw_rows,
 )
-from svmreduce.cli.deferred import import_scikit_learn
 from svmreduce.cli.folds import cross_validated
 from svmreduce.cli.kernel_table import timed_table, with_numbers
 from svmreduce.cli.libsvm_options import (
@@ -85,7 +84,7 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, as
     MODEL is a LIBSVM or LIBLINEAR model file; only random features (rfeatsvm1, rfeatsvm2) and clusters (dcsvm, dcsvr)
     have text formats of their own, which svmreduce predict reads.
     """
-    import_scikit_learn()
+    from svmreduce.data.fold_rows import fold_rows
     from svmreduce.model import PreparedModel
     from svmreduce.reducers import REDUCERS
     from svmreduce.sanity import blind_kernel, nothing_reduced, unequal_columns
@@ -111,11 +110,11 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, as
     set_libsvm_options(method, solver, solver_class, reducer, given)
 
     is_table = options["kernel"] == "precomputed"
-    read = partial(timed_rows, train, "train", n_features, choices, quiet)
+    read = partial(timed_raw_rows, train, "train", n_features, choices, quiet)
     if is_table:
         read = partial(timed_table, train, choices)
     with data_warnings(quiet) as warned:
-        (data, preparation, load), _ = patiently(read, "reading", quiet=quiet)
+        (data, preparation, load, raw), _ = patiently(read, "reading", quiet=quiet)
         check_task(train, data, solver, solver_class, "; try --solver libsvm_svr")
     warn(None if choices.scale or is_table else unequal_columns(data.X, preparation.titles), warned)
     if reducer:
@@ -128,7 +127,8 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, as
     patiently(partial(compile_off_the_clock, *warm_ups, quiet=quiet), "preparing", quiet=quiet, reports=False)
     limits = {"quiet": quiet, "max_seconds": given["max_seconds"]}
     if given["folds"]:
-        cross_validated(method, data, sample_weight, given["folds"], as_json, limits, choices)
+        rows_of = None if preparation.is_trivial else fold_rows(raw, choices, preparation)
+        cross_validated(method, data, rows_of, sample_weight, given["folds"], as_json, limits)
         return
     tuned, tuning = _tune(method, data, sample_weight, quiet) if tune else ({}, {})
     record, out_of_time = patiently(lambda: _fit(method, data, sample_weight), "training", **limits)

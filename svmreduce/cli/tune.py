@@ -91,6 +91,7 @@ def tune(train, model, n_features, as_json, quiet, state, seed, folds, **options
     known = journal.known if journal else 0
     if known and not quiet:
         click.echo(f"resuming: {known} of the paths along C are done ({state_file})", err=True)
+    warn(_learned_from_all(choices, preparation), warned)
     with _interruptible() as interrupted:
         try:
             search.fit(data.X, data.y, journal=journal, report=None if quiet else _progress(), stop=interrupted.is_set)
@@ -249,6 +250,14 @@ def _refit(search, data, preparation, model: str) -> float:
     fitted = search.estimator_for(search.best_params_).fit(data.X, data.y).model_
     (fitted if preparation.is_trivial else PreparedModel(fitted, preparation)).save(model)
     return perf_counter() - start
+
+
+def _learned_from_all(choices, preparation) -> str | None:
+    """What the shared kernel values of all folds cost; train -v, which computes them in each fold, does not pay it."""
+    scale = [] if preparation.scaler is None or preparation.scaler.scales_rows else ["--scale"]
+    learned = " and ".join(scale + (["--impute"] if choices.impute else []))
+    return learned and (f"{learned} learned from all rows, because the folds share their kernel values: the scores may "
+                        "be a little too good; train -v learns in every fold")  # fmt: skip
 
 
 def _cells(surface) -> list[dict]:

@@ -22,6 +22,8 @@ _LIKE_A_NUMBER = re.compile(r"[-+]?[$€£]?\s?\d[\d.,' \u00a0]*\s?[%€$£]?")
 _INFINITE = re.compile(r"[-+]?inf(?:inity)?", re.IGNORECASE)
 _LIKE_A_NUMBERING = re.compile(r"(?:.*[_ ])?(?:id|index|no|nr|number)|unnamed_\d+|row.*", re.IGNORECASE)
 _MANY_WORDS = 50
+_EXACT = 2.0**53  # from here on whole numbers are rounded; ids of 64 bits are below 2⁶⁴
+_FIRST_DAY, _DAY = 19000000, re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])")
 
 
 def kind_of(table: Table, column: int, *, is_label: bool = False) -> str:
@@ -86,17 +88,22 @@ def refusal(table: Table, column: int, cells: WordCells, code: int, what: str, r
     return InputError(f"{table.place(row, column)}: {word!r} {what} in column {table.title(column)}; {remedy}")
 
 
-def warn_of_row_numbers(table: Table, column: int) -> None:
-    """A column that numbers the rows separates training rows perfectly and says nothing about others."""
+def warn_of_names(table: Table, column: int) -> None:
+    """Numbers that only name rows separate training rows perfectly and say nothing about others; dates nearly so."""
     values, title = table.values[:, column], table.title(column)
-    if table.n_rows < 10 or not (_counts(values) or (_LIKE_A_NUMBERING.fullmatch(title) and _are_different(values))):
+    if table.n_rows < 10 or np.isnan(values[:3]).any():
         return
-    warnings.warn(
-        f"{table.name}: column {title!r} only numbers the rows ({values[0]:g}, {values[1]:g}, {values[2]:g} …); "
-        f"leave it out by --drop {title}",
-        DataWarning,
-        stacklevel=2,
-    )
+    if _counts(values) or (_LIKE_A_NUMBERING.fullmatch(title) and _are_different(values)):
+        what = "only numbers the rows"
+    elif _EXACT <= np.nanmax(np.abs(values)) < _EXACT * 2**11 and (values == np.rint(values)).all():
+        what = "has whole numbers beyond 2⁵³, as ids have, which are not read exactly"
+    elif values.min() > _FIRST_DAY and all(_DAY.fullmatch(f"{value:.0f}") for value in np.unique(values)):
+        what = "looks like dates written as year, month and day without a sign between them"
+    else:
+        return
+    shown = ", ".join(f"{value:.17g}" for value in values[:3])
+    warnings.warn(f"{table.name}: column {title!r} {what} ({shown} …); leave it out by --drop {title}",
+                  DataWarning, stacklevel=2)  # fmt: skip
 
 
 def _counts(values: np.ndarray) -> bool:

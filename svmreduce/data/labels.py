@@ -44,14 +44,20 @@ def task_of(y: np.ndarray) -> str:
 
 
 def check_classes(name: str, y: np.ndarray, advice: str = "") -> None:
-    """Refuse labels that are numbers to be estimated, or names of rows, rather than classes."""
-    classes = len(np.unique(y))
+    """Refuse labels that are numbers to be estimated, or names of rows, rather than classes; warn of lonely rows."""
+    labels, firsts, counts = np.unique(y, return_index=True, return_counts=True)
+    classes = len(labels)
     if classes > _MANY_CLASSES and len(y) < _ROWS_PER_CLASS * classes:
         if y.dtype.kind in "fiu":
             what, instead = "numbers, as of a regression", f"{advice}; if they are classes, write them as words"
         else:
             what, instead = "words, as names of rows", "; choose the label by --label"
         raise InputError(f"{name}: {classes} different labels in {len(y)} rows are {what}, not classes{instead}")
+    alone = [label_key(label) for label in labels[counts == 1]]
+    if alone and classes > 2:
+        header = "; if line 1 is a header, use --header" if 0 in firsts[counts == 1] else ""
+        warnings.warn(f"{name}: only one row each has the labels {_listed(alone)}; nothing is learned of them{header}",
+                      DataWarning, stacklevel=2)  # fmt: skip
 
 
 def one_class_first(y: np.ndarray, positive: str, name: str) -> tuple[np.ndarray, list[str]]:

@@ -109,7 +109,7 @@ class Preparation:
         if isinstance(raw, Table):
             keys = ("label", "drop", "columns", "categories", "impute")
             schema = learn_schema([raw], **{key: getattr(choices, key) for key in keys})
-            X = schema.encode(raw, [column.position for column in schema.columns])
+            X = schema.encode(raw, schema.positions)
             y = labels_of(raw, schema.label)
             data = Dataset(X, y, raw.name, task_of(y), is_table=True)
         else:
@@ -168,6 +168,10 @@ class Preparation:
             y = matched_labels(raw.y, labels, raw.name, dict.fromkeys(self.others, rest))
         return replace(raw, X=self._finished(raw.X), y=y)
 
+    def same_columns(self, raw: Table | Dataset) -> Matrix:
+        """Other rows of the file that was learned from."""
+        return self._finished(raw.X if self.schema is None else self.schema.encode(raw, self.schema.positions))
+
     def rows(self, X) -> Matrix:
         """New rows from a DataFrame, an array or a sparse matrix, as the training file had them."""
         if self.schema is None:
@@ -191,12 +195,12 @@ class Preparation:
 
     def _numbered(self, X: Matrix, name: str) -> Matrix:
         """Rows of numbered columns in the width that a scaler knows; columns that are not there are zeros."""
-        if self.scaler is None:
-            return X
-        if X.shape[1] > self.width:
-            _note(f"{name}: columns beyond the {self.width} of training are not used")
-            X = X[:, : self.width]
-        return widened(X, self.width)
+        beyond = X.shape[1] - self.width
+        if beyond > 0:
+            use = "" if self.scaler is None else ", which are not used"
+            _note(f"{name}: has {beyond} more columns than the {self.width} of training{use}; check that both files "
+                  "number them alike")  # fmt: skip
+        return X if self.scaler is None else widened(X[:, : self.width], self.width)
 
     def _with_scaler(self, name: str, X: Matrix) -> Preparation:
         made = replace(self, scaler=_scaler_class(name)())

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from svmreduce.data.column_kinds import EMPTY, WORDS, kind_of, numbers_of, warn_of_row_numbers
+from svmreduce.data.column_kinds import EMPTY, WORDS, kind_of, numbers_of, warn_of_names
 from svmreduce.data.columns import ColumnChoice, Table
 from svmreduce.data.table_schema import FeatureColumn, TableSchema, counted, listed, missing_values
 from svmreduce.errors import DataNote, DataWarning, InputError
@@ -38,7 +38,7 @@ def learn_schema(
     wanted = [k for k in chosen if k != place and k not in dropped]
     _check_names(first, [*wanted, place])
     as_words = set(first.positions(categories))
-    kinds = {k: WORDS if k in as_words else _common_kind(tables, k) for k in wanted}
+    kinds = {k: _kind_as_words(tables, k) if k in as_words else _common_kind(tables, k) for k in wanted}
     empty = [first.title(k) for k in wanted if kinds[k] == EMPTY]
     if empty:
         _note(f"{first.name}: {counted('column', empty)} empty and left out: {listed(empty)}")
@@ -64,6 +64,10 @@ def _common_kind(tables: Sequence[Table], k: int) -> str:
             raise InputError(f"{other.name}: column {k} is not of the kind that {tables[0].name} has there ({kind}); "
                              "read them separately")  # fmt: skip
     return kind
+
+
+def _kind_as_words(tables: Sequence[Table], k: int) -> str:
+    return WORDS if any(table.as_words(k)[1] for table in tables) else EMPTY
 
 
 def _label_place(table: Table, label: ColumnChoice | None, dropped: set[int]) -> int:
@@ -113,7 +117,7 @@ def _learn_numbers(tables: Sequence[Table], k: int, impute: str | None) -> tuple
     fill = None
     if impute:
         fill = {"mean": np.mean, "median": np.median, "most_frequent": _most_frequent}[impute](known)
-    warn_of_row_numbers(tables[0], k)
+    warn_of_names(tables[0], k)
     return FeatureColumn(tables[0].title(k), k, None, fill if fill is None else float(fill),
                          float(known.min()), float(known.max())), gaps  # fmt: skip
 

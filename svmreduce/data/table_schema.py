@@ -70,6 +70,11 @@ class TableSchema:
         return len(self.columns) if self.codes else sum(column.width for column in self.columns)
 
     @property
+    def positions(self) -> list[int]:
+        """Of the columns, in the training table."""
+        return [column.position for column in self.columns]
+
+    @property
     def number_columns(self) -> np.ndarray:
         """Which of the columns that ``encode`` makes hold numbers."""
         return np.flatnonzero([column.categories is None for column in self.columns for _ in range(column.width)])

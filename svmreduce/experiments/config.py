@@ -218,6 +218,11 @@ def load(path: str | os.PathLike, *, scale: str | None = None, settings: dict[st
     return config
 
 
+def is_shipped(name: str) -> bool:
+    """Whether the package has an experiment of this name, such as ``aesvm/table4``."""
+    return (configs_folder() / f"{name}.yaml").is_file()
+
+
 def _find(path: Path) -> Path:
     for place in (path, configs_folder() / path, configs_folder() / f"{path}.yaml"):
         if place.is_file():

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -19,9 +20,12 @@ from svmreduce.model.probabilities import fit_sigmoid
 from svmreduce.types import Matrix
 
 PLATT_FOLDS = 5
+RowsOfFold = Callable[[np.ndarray, np.ndarray], tuple[Matrix, Matrix]]
 
 
-def held_out(estimator, X, y, sample_weight, folds: int, seed: int) -> Iterator[tuple[np.ndarray, Matrix, object]]:
+def held_out(
+    estimator, X, y, sample_weight, folds: int, seed: int, rows_of: RowsOfFold | None = None
+) -> Iterator[tuple[np.ndarray, Matrix, object]]:
     """For every fold its row numbers, its rows, and the estimator fitted to all others; classes keep their shares."""
     from sklearn.model_selection import KFold, StratifiedKFold  # half a second, for those who need it
 
@@ -29,18 +33,30 @@ def held_out(estimator, X, y, sample_weight, folds: int, seed: int) -> Iterator[
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of a class with fewer rows than folds
         parts = list(splitter.split(np.zeros(len(y)), y))
-    is_table = get_tags(estimator).input_tags.pairwise  # of kernel values: columns are rows, too
+    if rows_of is None:
+        is_table = get_tags(estimator).input_tags.pairwise  # of kernel values: columns are rows, too
+        rows_of = partial(_slices, X, is_table)
     for number, (train, test) in enumerate(parts):
         weights = {} if sample_weight is None else {"sample_weight": sample_weight[train]}
         with warnings.catch_warnings(), share_of_time(folds - number):
             warnings.simplefilter("ignore", ConvergenceWarning)
-            fitted = clone(estimator).fit(X[train][:, train] if is_table else X[train], y[train], **weights)
+            of_train, of_test = rows_of(train, test)
+            fitted = clone(estimator).fit(of_train, y[train], **weights)
         time_is_up(folds=number + 1)
-        yield test, X[test][:, train] if is_table else X[test], fitted
+        yield test, of_test, fitted
 
 
-def cross_validate(estimator, X, y, sample_weight=None, *, folds: int = 5, seed: int = 0) -> np.ndarray:
-    """A prediction for every row by a model that was trained on the other folds."""
+def _slices(X, is_table: bool, train, test) -> tuple[Matrix, Matrix]:
+    return (X[train][:, train], X[test][:, train]) if is_table else (X[train], X[test])
+
+
+def cross_validate(
+    estimator, X, y, sample_weight=None, *, folds: int = 5, seed: int = 0, rows_of: RowsOfFold | None = None
+) -> np.ndarray:
+    """A prediction for every row by a model that was trained on the other folds.
+
+    ``rows_of(train, test)`` gives the rows of a fold, if they are not just those of ``X``.
+    """
     y = np.asarray(y)
     if not 2 <= folds <= len(y):
         raise InputError(f"{folds} folds of {len(y)} rows: give a number from 2 to the number of rows")
@@ -50,7 +66,7 @@ def cross_validate(estimator, X, y, sample_weight=None, *, folds: int = 5, seed:
     if len(counts) < 2 or counts[-2] < 2:
         raise InputError("folds need two classes of at least two rows each, so that every part has both")
     predicted = np.empty_like(y)
-    for test, rows, fitted in held_out(estimator, X, y, sample_weight, folds, seed):
+    for test, rows, fitted in held_out(estimator, X, y, sample_weight, folds, seed, rows_of):
         predicted[test] = fitted.predict(rows)
     return predicted
 

@@ -293,6 +293,13 @@ WARNED = {
     "a label that is not last": (TRAIN.rename(columns={"a": "class"}), None, [], "use --label class", ""),
     "columns swapped without a header": (csv(NUMBERED, header=False), csv(NUMBERED[["b", "a", "kind"]], header=False),
                                          [], "", "far outside what training saw, as with swapped columns"),
+    "dates as numbers": (TRAIN.assign(b=20200101 + np.arange(60) % 9), None, [], "'b' looks like dates written as", ""),
+    "ids of 19 digits": (TRAIN.assign(b=10**18 + 7919 * np.arange(60)), None, [], "'b' has whole numbers beyond", ""),
+    "a label that only one row has": (csv(SIGNS, header=["1", "2", "x", "3"]), None, ["--no-header"],
+                                      "only one row each has the labels 3; nothing is learned of them; if line", ""),
+    "an empty column as categories": (TRAIN.assign(b=""), None, ["--categories", "b", "--impute", "mean"],
+                                      "1 column is empty and left out: b", ""),
+    "more columns of numbers than in training": ("1 1:1\n-1 1:2\n", "1 1:1\n-1 1:2 2:1\n", [], "", "1 more columns"),
     "one more class against the positive one": (THREE[0], MAYBE, ["--positive", "yes"], "", "as 'not_yes': maybe"),
     "labels that the model does not know": (TRAIN, MAYBE, [], "", "1 of 25 rows have labels that the model does not"),
 }  # fmt: skip
@@ -302,7 +309,8 @@ WARNED = {
 def test_warned_about(tmp_path, case):
     train, test, flags, in_training, in_prediction = case
     for name, content in (("train", train), ("test", train if test is None else test)):
-        (tmp_path / name).write_bytes(csv(content) if isinstance(content, pd.DataFrame) else content)
+        content = csv(content) if isinstance(content, pd.DataFrame) else content
+        (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
     trained = call("train", *FLAGS, *flags, tmp_path / "train", tmp_path / "model")
     assert trained.exit_code == 0 and in_training in trained.stderr, trained.stderr
     predicted = call("predict", tmp_path / "test", tmp_path / "model")

@@ -5,7 +5,14 @@ import shutil
 import subprocess
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
 
 from svmreduce import SMO
 from svmreduce.cli.libsvm_options import translated
@@ -80,9 +87,28 @@ def test_cross_validation_prints_what_svm_train_prints(files):
     assert lines[1].startswith("Cross Validation Squared correlation coefficient = ")
     record = json.loads(call("train", "--folds", 3, "--json", folder / "train").stdout)
     assert record["folds"] == 3 and 0.8 < record["accuracy"] <= 1
-    said = call("train", "-v", 3, "--scale", "standard", folder / "train")
-    assert "Note: --scale learned from all rows, before the folds" in said.stderr
     assert "no accuracy" in fails("train", "-v", 5, "-s", 2, folder / "train")
+
+
+def test_folds_learn_from_their_training_rows_only(tmp_path):
+    """As a pipeline in scikit-learn's cross-validation; one that learns from all rows gives another figure."""
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(rng.normal(size=(60, 2)) * [1, 50], columns=["a", "b"])
+    y = np.where(frame.a + frame.b / 50 + rng.normal(size=60) > 0, "yes", "no")
+    frame.loc[[5, 20, 41], "a"], frame.loc[[7, 8], "b"] = [300, -200, np.nan], [np.nan, 1e4]
+    frame["c"] = rng.choice(["u", "v"], 60)
+    frame.loc[[11, 12], "c"] = ["only here", np.nan]
+    frame.assign(label=y).to_csv(tmp_path / "t.csv", index=False)
+    numbers = make_pipeline(SimpleImputer(), StandardScaler())
+    words = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="ignore"))
+    ready = ColumnTransformer([("n", numbers, ["a", "b"]), ("w", words, ["c"])])
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    svc = SVC(C=10, gamma=0.5, tol=1e-6)
+    expected = np.mean(cross_val_predict(make_pipeline(ready, svc), frame, y, cv=folds) == y)
+    leaking = np.mean(cross_val_predict(svc, ready.fit_transform(frame), y, cv=folds) == y)
+    asked = ["-v", 5, "-c", 10, "-g", 0.5, "-e", 1e-6, "--scale", "standard", "--impute", "mean", "--json"]
+    said = call("train", *asked, tmp_path / "t.csv")
+    assert json.loads(said.stdout)["accuracy"] == expected != leaking
 
 
 def test_a_model_without_a_name_is_named_after_its_data(files, monkeypatch):

@@ -33,6 +33,28 @@ def test_help_is_light(record_property):
     assert done.stdout.strip() == "[]"
 
 
+def test_a_solver_is_light_and_what_was_put_off_is_there_when_wanted():
+    code = """if True:
+    import sys
+    from svmreduce.cli.deferred import put_off_seldom_needed
+    put_off_seldom_needed()
+    from svmreduce.solvers.smo import SMO
+    heavy = ("scipy.stats", "scipy.optimize", "pandas", "numpy.f2py", "sklearn.preprocessing", "sklearn.metrics")
+    print([name for name in heavy if name in sys.modules])
+    from sklearn.utils import fixes, _array_api
+    held = fixes.scipy.stats, _array_api.special  # scikit-learn has these since its import
+    import numpy, pandas, scipy.special, scipy.stats
+    from sklearn.preprocessing import PowerTransformer, StandardScaler
+    assert held[0].norm is scipy.stats.norm and held[1].expit is scipy.special.expit
+    assert sys.modules["pandas"].DataFrame is pandas.DataFrame and numpy.f2py.__file__
+    frame = pandas.DataFrame({"a": [1.0, 2.0, 4.0, 9.0]})
+    assert list(StandardScaler().fit(frame).feature_names_in_) == ["a"]
+    assert PowerTransformer().fit_transform(frame).shape == (4, 1)  # by scipy.optimize and scipy.stats
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help_with_examples(name):
     result = call(name, "--help")

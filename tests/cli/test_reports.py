@@ -36,7 +36,7 @@ def test_doctor():
     loaded = {(library["filepath"], library["num_threads"]) for library in threadpool_info()}
     assert loaded and {(library["path"], library["threads"]) for library in facts["libraries"]} == loaded
     text = call("doctor").stdout
-    assert "noise" in text and "cache" in text
+    assert "noise" in text and "cache" in text and ("keeps no bytecode" in text) != facts["bytecode"]
 
 
 def test_demo_compares_the_methods():

@@ -62,7 +62,7 @@ def test_rows_of_another_width_are_brought_into_that_of_training(tmp_path):
     _, learned = load_training(tmp_path / "t", Choices(scale="max_abs"))
     narrow, wide = np.ones((1, 2)), np.ones((1, 5))
     np.testing.assert_array_equal(learned.rows(narrow), [[1 / 10, 1 / 11, 0]])
-    with pytest.warns(DataWarning, match="beyond the 3 of training are not used"):
+    with pytest.warns(DataWarning, match="2 more columns than the 3 of training, which are not used"):
         np.testing.assert_array_equal(learned.rows(wide), [[1 / 10, 1 / 11, 1 / 12]])
 
 

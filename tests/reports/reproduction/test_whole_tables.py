@@ -222,6 +222,8 @@ def test_a_config_stands_for_its_run_and_its_table(tmp_path, monkeypatch):
     assert Path("a.md").read_text().startswith("## made-up") and Path("a.csv").read_text().startswith("dataset,method")
     missing = invoke("table4.yaml", "--scale", "full")
     assert missing.exit_code == 2 and "run the experiment first" in missing.stderr
+    shipped = invoke("aesvm/table4", "--scale", "full")  # a config of the package by its name
+    assert "results/runs/aesvm-table4-full: no such run" in shipped.stderr
     assert "--scale is for configs" in invoke("results/runs/board-small", "--scale", "full").stderr
 
 
