@@ -177,7 +177,7 @@ METRICS: dict[str, SummaryMetric] = {
         ),
         SummaryMetric(
             "primal_excess",
-            "primal above exact (%)",
+            "primal (+%)",
             "lower",
             2,
             lambda c: primal_excess(c.own, c.same_engine or c.baseline),
