@@ -159,7 +159,7 @@ METRICS: dict[str, SummaryMetric] = {
         SummaryMetric("std_accuracy", "std. acc. (%)", "lower", 2, lambda c: accuracy_deviation(c.own), 100),
         SummaryMetric(
             "random_sample_accuracy",
-            "mean acc. of a random sample (%)",
+            "random acc. (%)",
             "higher",
             2,
             lambda c: mean_at_own_cells(c.own, c.random_sample, "accuracy"),
@@ -170,7 +170,7 @@ METRICS: dict[str, SummaryMetric] = {
         SummaryMetric("best_mse", "best MSE", "lower", 4, lambda c: best_score(c.own, "mse")),
         SummaryMetric(
             "random_sample_mse",
-            "MSE of a random sample",
+            "random MSE",
             "lower",
             4,
             lambda c: mean_at_own_cells(c.own, c.random_sample, "mse"),

@@ -7,6 +7,7 @@ cells a figure is and how many failed, and every failed cell has a row with its 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from svmreduce.experiments.metrics import METRICS
 from svmreduce.experiments.ordering import natural_key
@@ -38,20 +39,23 @@ SUMMARY = [
 ]
 _SHORT = (
     "front", "fit_seconds", "ots", "loss", "failed", "not_converged", "max_accuracy", "best_mse", "ets", "ecs", "cts",
-    "rmse", "primal_excess", "kept_percent", "random_sample_accuracy", "random_sample_mse", "ots_same_engine",
-    "vectors",
+    "rmse", "primal_excess", "kept_percent", "mean_accuracy", "random_sample_accuracy", "mse", "random_sample_mse",
+    "ots_same_engine", "vectors",
 )  # fmt: skip
 _OVER_PAIRS = {"ets", "ots", "ecs", "rmse"}
 _OVER_OTHERS = {"cts", "cts_same_engine", "max_accuracy", "best_mse", "reduce_seconds"}  # folds, reductions
 _LEGEND = {
     "front": 'front: nothing is both quicker and better; "use" and "or" are the verdict\'s choices',
     "fit_seconds": "one fit: reduction and training at the method's best grid point",
-    "loss": "loss: of accuracy in points, or of RMSE in %, against the exact solution, each at its best point, with the paired 95 % interval",
+    "loss": (
+        "loss: of accuracy in points, or of RMSE in %, against the exact solution, each at its best point, with the "
+        "paired 95 % interval"
+    ),
     "ets": "ETS, OTS: speed-up of training against the baseline, without and with the time of the reduction",
     "ecs": "ECS, CTS: speed-up of classification, mean and at each method's best point",
     "rmse": "RMSE: of the accuracy against the baseline's",
     "ots_same_engine": "same engine: against the same solver on all rows",
-    "random_sample_accuracy": "random sample: the same solver on a random sample at the same point",
+    "random_sample_accuracy": "random acc.: mean acc. of the same solver on a random sample of the same size",
     "primal_excess": (
         "primal: by how much the SVM's objective over all training rows is above that of the solution on all of them "
         "(blank for methods that minimise something else)"
@@ -119,8 +123,10 @@ def summary_table(run: Run) -> Table:
     )
     facts = {(verdict.dataset, one.label): _standing(verdict, one) for verdict in verdicts(run) for one in verdict.all}
     rows = [row | facts.get((row["dataset"], row["method"]), {}) for row in rows]
+    unit = "%" if any(row["task"] == "regression" for row in rows) else "points"
     all_converged = not any(row["not_converged"] for row in rows)
     columns = [column for column in SUMMARY if not (all_converged and column.key == "not_converged")]
+    columns = [replace(column, title=f"loss ({unit})") if column.key == "loss" else column for column in columns]
     most = {(row["dataset"], key): 0 for row in rows for key in row["counted"]}
     for row in rows:
         for key, count in row["counted"].items():

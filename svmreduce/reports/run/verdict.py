@@ -47,16 +47,26 @@ def overall(found: list[DatasetVerdict]) -> list[str]:
     choices = [f"{name} on {count}" for name, count in chosen.most_common()]
     lines = [f"Over {len(found)} data sets the choice is {listed(choices, most=6)}."] if choices else []
     if len(chosen) == 1 and chosen.total() == len(found):
-        lines = [f"On all {len(found)} data sets the choice is {next(iter(chosen))}."]
-    outcomes: dict[str, Counter] = {}
-    for verdict in found:
-        for one in verdict.against_controls:
-            outcomes.setdefault(one.method, Counter())[one.outcome] += 1
-    for method, counts in outcomes.items():
-        words_ = [f"{outcome} on {counts[outcome]}" for outcome in OUTCOMES if counts[outcome]]
-        if words_:
-            lines.append(f"{method}, against a random sample of its size: {', '.join(words_)}.")
+        every = "both" if len(found) == 2 else f"all {len(found)}"
+        lines = [f"On {every} data sets the choice is {next(iter(chosen))}."]
+    rivals = [one for verdict in found for one in verdict.against_controls]
+    methods = dict.fromkeys(one.method for one in rivals)
+    if len(methods) > FEW:
+        return [*lines, f"{len(methods)} reductions against random samples of their size: {outcomes(rivals)}."]
+    for method in methods:
+        told = outcomes([one for one in rivals if one.method == method])
+        lines.append(f"{method} against a random sample of its size: {told}.")
     return lines
+
+
+def outcomes(rivals: list[AgainstControl]) -> str:
+    """``better 7 times, worse 2 times``."""
+    counts = Counter(one.outcome for one in rivals)
+    return ", ".join(f"{outcome} {_times(counts[outcome])}" for outcome in OUTCOMES if counts[outcome]) or "not known"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def _kind(one: Standing) -> str:
@@ -161,7 +171,7 @@ class DatasetVerdict:
             found.append(self._or(self.quicker))
         elif len(self.standings.all) > 1:
             found.append("Nothing quicker that ran is worth its loss.")
-        return found + self._controls()
+        return found + self.controls
 
     def to_json(self) -> dict:
         """For programs: the recommendation, the front, every method with its marks, and the controls."""
@@ -241,8 +251,9 @@ class DatasetVerdict:
             return f"Here {took} and was no worse ({lost} {direction(loss)}), but that is not certain."
         return f"If {lost} may be lost, {took}."
 
-    def _controls(self) -> list[str]:
-        """Which reductions are better than a random sample of their size, and which are not."""
+    @cached_property
+    def controls(self) -> list[str]:
+        """One sentence, if any: which reductions are better than a random sample of their size, and which are not."""
         groups: dict[str, list[str]] = {}
         for found in self.against_controls:
             groups.setdefault(found.outcome, []).append(f"{found.method} ({signed(found.gain, self.is_regression)})")
