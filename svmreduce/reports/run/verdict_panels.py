@@ -44,11 +44,11 @@ def _panel(verdict: DatasetVerdict, figure: Markup | None) -> Markup:
             class_=rival.outcome.replace(" ", "-"))
         for rival in rivals
     ]  # fmt: skip
-    if chips:
-        said += [
-            tag("p", "Against a random sample of the same size:", class_="note"),
-            tag("ul", *chips, class_="chips"),
-        ]
+    told = "Against a random sample of the same size"
+    if len(chips) > FEW:
+        said.append(tag("details", tag("summary", f"{told}: {outcomes(rivals)}"), tag("ul", *chips, class_="chips")))
+    elif chips:
+        said += [tag("p", f"{told}:", class_="note"), tag("ul", *chips, class_="chips")]
     parts = [tag("div", *said), *([figure] if figure else [])]
     return tag("article", *parts, class_="panel", data_dataset=verdict.dataset)
 
