@@ -126,13 +126,13 @@ def test_every_failure_has_its_reason():
         record(method="lazy", status="not_converged", reason="10 steps were not enough"),
     ]
     found = failures_table(as_run(made))
-    assert [(row["method"], row["kind"], row["status"], row["fold"], row["point"]) for row in found.rows] == [
-        ("big", "fit", "memory", 2, "C=1.0, gamma=0.5"),
-        ("lazy", "fit", "not_converged", 0, "C=1.0, gamma=0.5"),
-        ("reduced", "reduction", "error", 0, "gamma=1"),
+    assert [(row["method"], row["kind"], row["status"], row["where"]) for row in found.rows] == [
+        ("big", "fit", "memory", "C=1.0, gamma=0.5, fold 2, seed 0"),
+        ("lazy", "fit", "not_converged", "C=1.0, gamma=0.5, fold 0, seed 0"),
+        ("reduced", "reduction", "error", "reduction, gamma=1, fold 0, seed 0"),
     ]
     assert "ValueError: no good" in markdown([found])
-    assert len(report_tables(as_run(made))) == 3 and len(report_tables(as_run(run()))) == 2
+    assert len(report_tables(as_run(made))) == 4 and len(report_tables(as_run(run()))) == 3
 
 
 def test_where_it_was_measured():
