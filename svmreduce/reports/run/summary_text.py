@@ -37,7 +37,7 @@ def _compared(run: Run) -> str:
     datasets = sorted(run.methods, key=natural_key)
     points = len({str(sorted(record.point.items())) for record in run.fits})
     splits = len({(record.fold, record.seed, record.repeat) for record in run.fits})
-    text = f"{_count(len(methods), 'method')} ({_listed(methods)}) on {_count(len(datasets), 'data set')}"
+    text = f"{_count(len(methods), 'method')} ({_listed(methods, 4)}) on {_count(len(datasets), 'data set')}"
     text += f" ({_listed(datasets)}), {_count(points, 'grid point')}"
     text += f", {_count(splits, 'fold, seed or repeat', 'folds, seeds and repeats')}" if splits > 1 else ""
     text += ", and a random sample of equal size for each reduction" if run.controls else ""

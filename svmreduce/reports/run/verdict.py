@@ -254,8 +254,13 @@ class DatasetVerdict:
     @cached_property
     def controls(self) -> list[str]:
         """One sentence, if any: which reductions are better than a random sample of their size, and which are not."""
+        rivals = self.against_controls
+        if len(rivals) > FEW:
+            best = max(rivals, key=lambda rival: rival.gain.middle)
+            said = f"{len(rivals)} reductions against random samples of their size: {outcomes(rivals)}"
+            return [f"{said}; the best is {best.method} ({signed(best.gain, self.is_regression)})."]
         groups: dict[str, list[str]] = {}
-        for found in self.against_controls:
+        for found in rivals:
             groups.setdefault(found.outcome, []).append(f"{found.method} ({signed(found.gain, self.is_regression)})")
         parts = [
             f"{listed(groups[outcome])} {'are' if len(groups[outcome]) > 1 else 'is'} {outcome} than a random sample "
