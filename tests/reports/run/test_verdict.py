@@ -146,7 +146,7 @@ def test_regression_is_judged_by_rmse():
     found = the_verdict(records)
     assert found.sentences()[0] == "Use LIBSVM on all rows: 4 s; RMSE 2."
     assert found.loss(found.standings.by_label["quick"]).middle == pytest.approx(0.025)
-    assert found.sentences()[1].startswith("If 2.50 % of the RMSE may be lost, quick takes 1 s")
+    assert found.sentences()[1].startswith("If 2.50 % of the RMSE may be lost, quick on all rows takes 1 s")
     assert found.to_json()["quicker"]["loss_percent"] == pytest.approx(2.5)
 
 
