@@ -24,7 +24,12 @@ def sentences(run: Run, paper: PaperComparison | None = None) -> list[str]:
     if paper:
         found += _verdicts(paper)
     found.append(_failures(run))
-    load = max((host["load_max"] or 0.0 for host in environment_facts(run)["hosts"].values()), default=0.0)
+    facts = environment_facts(run)
+    if len(facts["limits"]) > 1:
+        found.append(
+            f"Records were made under different limits ({'; '.join(facts['limits'])}): what failed is not alike."
+        )
+    load = max((host["load_max"] or 0.0 for host in facts["hosts"].values()), default=0.0)
     if load > _BUSY:
         found.append(
             f"The machine was busy (load up to {load:.1f}): seconds and their ratios are noisy, counts are not."

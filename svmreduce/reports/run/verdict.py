@@ -182,8 +182,9 @@ class DatasetVerdict:
             found.append("There is no time to be saved on this data, and times this short decide nothing.")
         elif self.quicker:
             found.append(self._or(self.quicker))
-        elif len(self.standings.all) > 1:
-            found.append("Nothing quicker that ran is worth its loss.")
+        elif len(self.all) > 1:
+            is_quickest = all(one.timed <= other.timed for other in self.all if other.counts)
+            found.append("Nothing that ran is quicker." if is_quickest else "Nothing quicker is worth its loss.")
         if self.better:
             gain = self.standings.difference(self.better, one)
             more = f"{amount(gain, self.is_regression)} better and takes {duration(self.better.seconds)}"

@@ -10,6 +10,7 @@ from svmreduce.reports.run.verdict import FEW, OUTCOMES, DatasetVerdict, outcome
 from svmreduce.reports.run.wording import amount, brief, duration, signed, times, words
 
 _LOWER = ("fit_seconds",)  # better, among the columns that are not metrics
+_OF_OTHERS = ("rmse", "primal_excess")  # the baseline has nothing to differ from
 _NOT_BEST = ("kept_percent", "vectors", "random_sample_accuracy", "random_sample_mse")  # facts, not merits
 
 
@@ -105,7 +106,8 @@ def best_cells(table: Table) -> set[tuple[str, str, str]]:
         if key in _NOT_BEST or (key not in METRICS and key not in _LOWER):
             continue
         is_lower = key in _LOWER or METRICS[key].better == "lower"
-        for dataset, rows in groups.items():
+        for dataset, all_rows in groups.items():
+            rows = [row for row in all_rows if key not in _OF_OTHERS or row["method"] != row["baseline"]]
             shown = [
                 (column.write(row[key]), row) for row in rows if row.get(key) is not None and not table.mark(row, key)
             ]
