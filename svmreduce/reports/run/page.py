@@ -11,7 +11,7 @@ import shlex
 from importlib.resources import files
 
 from svmreduce.experiments.recorded_run import Run
-from svmreduce.reports import drawing
+from svmreduce.reports.inline_svg import inline
 from svmreduce.reports.markup import Markup, joined, slug, table, tag
 from svmreduce.reports.reproduction import cell_markup
 from svmreduce.reports.reproduction.paper_comparison import PaperComparison, wide_table
@@ -163,7 +163,7 @@ _IMPORTANCE = {"front": 1, "speed-up": 2, "accuracy and time": 3, "best accuracy
 
 def _figure(one: Drawing, name: str) -> Markup:
     description = ": ".join(filter(None, (one.kind, one.dataset)))
-    drawn = Markup(drawing.inline(one.figure, name, str(joined([description]))))
+    drawn = Markup(inline(one.figure, name, str(joined([description]))))
     caption = tag("figcaption", tag("b", f"{one.kind[0].upper()}{one.kind[1:]}. "), one.caption)
     return tag("figure", drawn, caption)
 

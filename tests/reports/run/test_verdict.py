@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from svmreduce.experiments.standing import TOO_SHORT, mean_interval
+from svmreduce.experiments.paired import mean_interval
+from svmreduce.experiments.standing import TOO_SHORT
 from svmreduce.reports.run.run_tables import failures_table, report_facts, report_tables, summary_table
-from svmreduce.reports.run.verdict import overall, verdict_lines, verdicts
+from svmreduce.reports.run.verdict import verdicts
+from svmreduce.reports.run.verdict_text import overall, verdict_lines
 from tests.reports.made_up import as_run, failed, record
 
 
