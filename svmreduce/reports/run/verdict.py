@@ -18,7 +18,6 @@ from svmreduce.reports.run.wording import (
     amount,
     direction,
     duration,
-    faster,
     listed,
     outcomes,
     signed,
@@ -98,9 +97,9 @@ class DatasetVerdict:
         return best
 
     def rival(self, one: Standing) -> Standing | None:
-        """What its speed is told against: the exact solution, or for that one another exact solver or the baseline."""
+        """What its speed is told against: the exact solution, or for that one a slower exact solver or the baseline."""
         others = [self.reference, *(other for other in self.all if other.is_exact), self.standings.baseline]
-        return next((other for other in others if other not in (None, one) and other.counts), None)
+        return next((other for other in others if other and other.counts and other.timed > one.timed), None)
 
     @cached_property
     def against_controls(self) -> list[AgainstControl]:
@@ -221,7 +220,7 @@ class DatasetVerdict:
         rival = self.rival(one)
         if rival:
             gain = self.standings.speedup(one, rival)
-            text += f", {faster(gain, self._is_bound(one))} {words(rival).removesuffix(' on all rows')}"
+            text += f", {times(gain, self._is_bound(one))} {words(rival).removesuffix(' on all rows')}"
         text += f"; {self._score(one)}"
         loss = self.loss(one)
         if one is self.reference or (one.is_exact and self.is_sure(one)):

@@ -46,13 +46,6 @@ def times(ratio: float, is_bound: bool = False) -> str:
     return f"{'at least ' if is_bound else ''}{digits} times"
 
 
-def faster(ratio: float, is_bound: bool = False) -> str:
-    """Before the name of another method: ``12 times``, ``as fast as``, ``half as fast as``."""
-    if ratio > 1.05:
-        return times(ratio, is_bound)
-    return "as fast as" if ratio > 0.95 else f"{ratio:.2g} times"
-
-
 def amount(loss: Difference, is_regression: bool) -> str:
     """``0.10 ± 0.05 points``, without a sign."""
     unit = "% of the RMSE" if is_regression else "points"
