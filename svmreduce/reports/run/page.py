@@ -23,6 +23,7 @@ from svmreduce.reports.run.verdict import verdicts
 from svmreduce.reports.run.verdict_panels import best_cells, verdict_section
 
 MOST_FITS = 60  # rows; a page with more of them would be too long
+MOST_KEPT = 300  # reductions
 MOST_LETTERS = 180_000  # of a page; figures that have no room are left to --plots
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 _NOT_ON_PAGES = ("error", "training time", "mean accuracy")  # the front and the table say the same
@@ -76,8 +77,11 @@ def html(run: Run, paper: PaperComparison | None, command: str) -> str:
 def _results(run: Run) -> list[Markup]:
     """The figures that answer the question, the best ones marked; all others by a command."""
     whole = run_tables.summary_table(run)
-    if not whole.rows:
-        return []
+    if not whole.rows:  # an experiment of reductions only
+        kept = run_tables.reductions_table(run).fitted(None)
+        return (
+            [tag("h2", "Results"), table(kept, is_tall=len(kept.rows) > 30)] if 0 < len(kept.rows) <= MOST_KEPT else []
+        )
     short = whole.chosen(whole.first)
     if len({row["dataset"] for row in whole.rows}) == 1:
         short.columns = [column for column in short.columns if column.key != "dataset"]
