@@ -21,6 +21,7 @@ from svmreduce.reports.run.measured_on import environment_facts, environment_lin
 from svmreduce.reports.run.plots import Drawing
 from svmreduce.reports.run.verdict import verdicts
 from svmreduce.reports.run.verdict_panels import best_cells, verdict_section
+from svmreduce.reports.run.verdict_text import kept_lines
 
 MOST_FITS = 60  # rows; a page with more of them would be too long
 MOST_KEPT = 300  # reductions
@@ -41,7 +42,7 @@ def html(run: Run, paper: PaperComparison | None, command: str) -> str:
     drawn = {one: _figure(one, f"f{number}") for number, one in enumerate(plots.drawings(run, paper))}
     fronts = {one.dataset: figure for one, figure in drawn.items() if one.kind == "front"}
     about = summary_text.sentences(run, paper)
-    in_panels, verdict = verdict_section(found, fronts, about)
+    in_panels, verdict = verdict_section(found, kept_lines(run), fronts, about)
     sections = {
         "Verdict": verdict,
         "Results": _results(run),

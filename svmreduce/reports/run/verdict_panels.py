@@ -16,11 +16,11 @@ _NOT_BEST = ("kept_percent", "vectors", "random_sample_accuracy", "random_sample
 
 
 def verdict_section(
-    found: list[DatasetVerdict], fronts: dict[str, Markup], about: list[str]
+    found: list[DatasetVerdict], kept: list[str], fronts: dict[str, Markup], about: list[str]
 ) -> tuple[bool, list[Markup]]:
-    """Whether the figures of the fronts are in it, and the section."""
+    """Whether the figures of the fronts are in it, and the section; ``kept`` is what there is to say without fits."""
     with_figures = len(found) <= FEW
-    lines = overall(found)
+    lines = overall(found) if found else kept
     parts = [tag("h2", "Verdict", class_="quiet")]
     parts += [tag("p", lines[0], class_="big"), *(tag("p", line) for line in lines[1:])] if lines else []
     panels = [_panel(verdict, fronts.get(verdict.dataset) if with_figures else None) for verdict in found]

@@ -5,19 +5,37 @@ from __future__ import annotations
 from collections import Counter
 
 from svmreduce.experiments.recorded_run import Run
-from svmreduce.experiments.records import RANDOM
+from svmreduce.experiments.records import RANDOM, Record
 from svmreduce.experiments.standing import Standing
 from svmreduce.reports.run.verdict import FEW, DatasetVerdict, verdicts
-from svmreduce.reports.run.wording import listed, outcomes, words
+from svmreduce.reports.run.wording import duration, listed, outcomes, words
 
 
 def verdict_lines(run: Run) -> list[str]:
     """The verdicts of a run as text: all sentences of a few data sets, the first of each where there are many."""
     found = verdicts(run)
+    if not run.fits:
+        return kept_lines(run)
     if len(found) == 1:
         return found[0].sentences()
     most = None if len(found) <= FEW else 1
     return overall(found) + [f"{verdict.dataset}: {' '.join(verdict.sentences()[:most])}" for verdict in found]
+
+
+def kept_lines(run: Run) -> list[str]:
+    """What an experiment of reductions only has to say: how much each keeps, and in what time."""
+    groups: dict[tuple[str, str], list[Record]] = {}
+    for record in run.reductions:
+        if record.is_finished and record.kept_share is not None and record.seconds.get("reduce") is not None:
+            groups.setdefault((record.dataset, record.method), []).append(record)
+    lines = []
+    for (dataset, method), records in sorted(groups.items()):
+        low, high = (pick(100 * record.kept_share for record in records) for pick in (min, max))
+        kept = f"{low:.3g} %" if f"{low:.3g}" == f"{high:.3g}" else f"{low:.3g} to {high:.3g} %"
+        longest = duration(max(record.seconds["reduce"] for record in records))
+        rows = f"{run.train_rows[dataset]:,} rows"
+        lines.append(f"{dataset}: {method} keeps {kept} of {rows}, in at most {longest}.")
+    return ["Reductions only: no model was trained, so nothing is said about accuracy.", *lines] if lines else []
 
 
 def overall(found: list[DatasetVerdict]) -> list[str]:

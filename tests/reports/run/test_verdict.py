@@ -177,6 +177,13 @@ def test_every_report_begins_with_the_verdict():
     assert only == "No verdict: libsvm did not converge."
 
 
+def test_reductions_without_fits_say_what_they_keep():
+    records = [
+        record(method="DeriveRS", kind="reduction", kept_rows=kept, seed=kept, reduce=2.0) for kept in (100, 250)
+    ]
+    assert verdict_lines(as_run(records))[1] == "toy: DeriveRS keeps 10 to 25 % of 1,000 rows, in at most 2 s."
+
+
 def test_a_lost_reduction_is_one_line():
     lost = failed("timeout", "stopped after 60 s", method="AESVM", kind="reduction", reducer="derive_rs")
     sample = failed("skipped", "its reduction failed", method="AESVM (random control)", kind="reduction")
