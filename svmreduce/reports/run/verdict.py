@@ -155,6 +155,8 @@ class DatasetVerdict:
             gain = self.standings.difference(self.better, one)
             more = f"{amount(gain, self.is_regression)} better and takes {duration(self.better.seconds)}"
             found.append(f"If more time may be spent: {words(self.better)} is {more}.")
+        if not self.reference.is_exact:
+            found.append(f"No exact solver has a result here: losses are against {words(self.reference)}, the best.")
         return found + self.controls
 
     def to_json(self) -> dict:

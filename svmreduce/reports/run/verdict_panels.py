@@ -64,7 +64,8 @@ def _few(verdict: DatasetVerdict) -> Markup:
     shown = [one for one in verdict.all if one in front or one is verdict.reference]
     rows = []
     for one in shown:
-        loss = "exact" if one is verdict.reference else signed(verdict.loss(one), with_unit=False)
+        base = "exact" if one.is_exact else "best"
+        loss = base if one is verdict.reference else signed(verdict.loss(one), with_unit=False)
         score = f"{one.score:.4g}" if verdict.is_regression else f"{100 * one.score:.2f} %"
         class_ = "choice" if one is verdict.recommended else "control" if one.is_control else None
         cells = (tag("td", text) for text in (duration(one.seconds), score, loss))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from svmreduce.experiments.recorded_run import Run
 from svmreduce.experiments.records import RANDOM, Record
 from svmreduce.experiments.standing import Standing
@@ -42,12 +40,17 @@ def overall(found: list[DatasetVerdict]) -> list[str]:
     """Over several data sets: how often each method is the choice, and how often reductions beat their controls."""
     if len(found) < 2:
         return []
-    chosen = Counter(_kind(verdict.recommended) for verdict in found if verdict.recommended)
-    choices = [f"{name} on {count}" for name, count in chosen.most_common()]
-    lines = [f"Over {len(found)} data sets the choice is {listed(choices, most=6)}."] if choices else []
-    if len(chosen) == 1 and chosen.total() == len(found):
+    chosen: dict[str, list[str]] = {}
+    for verdict in found:
+        if verdict.recommended:
+            chosen.setdefault(_kind(verdict.recommended), []).append(verdict.dataset)
+    most_first = sorted(chosen.items(), key=lambda item: -len(item[1]))
+    named = {name: listed(where) if len(found) <= FEW else f"{len(where)}" for name, where in most_first}
+    lines = [f"Over {len(found)} data sets the choice is {listed([f'{n} on {w}' for n, w in named.items()], most=6)}."]
+    if len(chosen) == 1 and len(most_first[0][1]) == len(found):
         every = "both" if len(found) == 2 else f"all {len(found)}"
         lines = [f"On {every} data sets the choice is {next(iter(chosen))}."]
+    lines = lines if chosen else []
     rivals = [one for verdict in found for one in verdict.against_controls]
     methods = dict.fromkeys(one.method for one in rivals)
     if len(methods) > FEW:
