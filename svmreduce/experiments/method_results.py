@@ -19,6 +19,8 @@ from svmreduce.experiments.records import FINISHED, NOT_CONVERGED, OK, RANDOM, R
 Point = tuple[tuple[str, Hashable], ...]
 """A grid point as sorted (name, value) pairs, so that 1 and 1.0 are the same."""
 
+_PROBLEM = ("C", "kernel", "gamma", "coef0", "degree", "epsilon")  # of a solver: what it minimises
+
 
 class Place(NamedTuple):
     """Where two methods meet: the same grid point on the same training rows."""
@@ -49,6 +51,9 @@ class GridCell:
     mse: float | None = None
     vectors: float | None = None
     kept_share: float | None = None
+    primal: float | None = None  # of the SVM over all training rows
+    test_rows: float | None = None
+    wrong: str | None = None  # which test rows, as `worker` packs them; of the first repeat
     reduction: SharedReduction | None = None
 
     @property
@@ -74,6 +79,11 @@ class MethodResults:
 
     def shares_engine(self, other: MethodResults) -> bool:
         return (self.solver, self.settings) == (other.solver, other.settings)
+
+    def shares_problem(self, other: MethodResults) -> bool:
+        """Whether both mean the same objective at the same grid point, as far as they say."""
+        mine, theirs = ({key: value for key, value in one.settings if key in _PROBLEM} for one in (self, other))
+        return mine == theirs
 
 
 @dataclass(frozen=True)
@@ -154,6 +164,9 @@ def _cell(repeats: list[Record], reductions: dict[str, SharedReduction]) -> Grid
         mse=_merged(scores, "mse", fmean),
         vectors=_merged(sizes, "vectors", fmean),
         kept_share=_over_known((record.kept_share for record in finished), fmean),
+        primal=_merged([record.counters for record in finished], "primal", fmean),
+        test_rows=_merged(sizes, "test_rows", fmean),
+        wrong=finished[0].counters.get("wrong"),
         reduction=None if used is None else reductions.get(used, SharedReduction(used, None)),
     )
 

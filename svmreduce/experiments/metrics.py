@@ -36,7 +36,7 @@ class SummaryMetric:
     factor: float = 1.0  # fractions are stored, percent are shown
 
     def show(self, value: float | None) -> str:
-        return "–" if value is None else f"{value * self.factor:.{self.digits}f}"
+        return "–" if value is None else f"{round(value * self.factor, self.digits) + 0.0:.{self.digits}f}"
 
 
 def expected_speedup(own: MethodResults, other: MethodResults | None, fact: str) -> MetricValue:
@@ -124,6 +124,14 @@ def mean_at_own_cells(own: MethodResults, other: MethodResults | None, fact: str
     return _mean(_known((theirs for theirs, _ in _pairs(own, other)), fact))
 
 
+def primal_excess(own: MethodResults, exact: MethodResults | None) -> MetricValue:
+    """How far the primal objective over all training rows is above that of the same problem solved on all of them."""
+    if exact is None or not own.shares_problem(exact):
+        return NOTHING
+    sides = [(theirs.primal, ours.primal) for theirs, ours in _pairs(own, exact)]
+    return _mean([ours / theirs - 1 for theirs, ours in sides if theirs and ours is not None])
+
+
 def _against(
     suffix: str, words: str, pick: Callable[[MethodComparison], MethodResults | None]
 ) -> tuple[SummaryMetric, ...]:
@@ -151,7 +159,7 @@ METRICS: dict[str, SummaryMetric] = {
         SummaryMetric("std_accuracy", "std. acc. (%)", "lower", 2, lambda c: accuracy_deviation(c.own), 100),
         SummaryMetric(
             "random_sample_accuracy",
-            "mean acc. of a random sample (%)",
+            "random acc. (%)",
             "higher",
             2,
             lambda c: mean_at_own_cells(c.own, c.random_sample, "accuracy"),
@@ -162,10 +170,18 @@ METRICS: dict[str, SummaryMetric] = {
         SummaryMetric("best_mse", "best MSE", "lower", 4, lambda c: best_score(c.own, "mse")),
         SummaryMetric(
             "random_sample_mse",
-            "MSE of a random sample",
+            "random MSE",
             "lower",
             4,
             lambda c: mean_at_own_cells(c.own, c.random_sample, "mse"),
+        ),
+        SummaryMetric(
+            "primal_excess",
+            "primal (+%)",
+            "lower",
+            2,
+            lambda c: primal_excess(c.own, c.same_engine or c.baseline),
+            100,
         ),
         SummaryMetric("kept_percent", "kept (%)", "lower", 1, lambda c: kept_percent(c.own)),
         SummaryMetric("vectors", "vectors", "lower", 0, lambda c: mean_of(c.own, "vectors")),
@@ -290,7 +306,7 @@ def best_point(method: MethodResults) -> tuple[Point | None, list[float]]:
     fact, sign = ("mse", -1) if method.task == "regression" else ("accuracy", 1)
     scores = _scores_by_point(method, fact)
     most = max(map(len, scores.values()), default=0)
-    candidates = sorted((point for point, values in scores.items() if len(values) == most), key=_order)
+    candidates = sorted((point for point, values in scores.items() if len(values) == most), key=point_order)
     best = max(candidates, key=lambda point: sign * fmean(scores[point]), default=None)
     return best, scores.get(best, [])
 
@@ -299,7 +315,7 @@ def _names(point: Point) -> tuple[str, ...]:
     return tuple(name for name, _ in point)
 
 
-def _order(point: Point) -> list:
+def point_order(point: Point) -> list:
     """Numbers by size, before anything else by its text."""
     return [(0, value) if isinstance(value, (int, float)) else (1, str(value)) for _, value in point]
 

@@ -7,9 +7,7 @@ dark; files get the plain colours on white.
 
 from __future__ import annotations
 
-import io
 import math
-import re
 import warnings
 from collections.abc import Iterable
 from contextlib import contextmanager
@@ -275,30 +273,3 @@ def save(figure: Figure, path: Path) -> None:
     dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix, {})
     with matplotlib.rc_context(STYLE | {"svg.hashsalt": path.stem, "svg.fonttype": "path"}), any_script():
         figure.savefig(path, metadata=dates, dpi=200, facecolor="white")
-
-
-def inline(figure: Figure, name: str, description: str) -> str:
-    """The figure as an SVG element for a page: self-contained, with unique names and the colours of the page."""
-    stream = io.StringIO()
-    with matplotlib.rc_context(STYLE | {"svg.hashsalt": name}), any_script():
-        figure.savefig(stream, format="svg", metadata={"Date": None}, transparent=True)
-    text = stream.getvalue()
-    text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.DOTALL)
-    text = re.sub(r"<[^>]*>", _with_short_coordinates, text)
-    text = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", text).replace("xlink:href=", "href=")
-    text = re.sub(r'<g id="[^"]*"', "<g", text)  # nothing refers to groups
-    text = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', text)
-    text = re.sub(r'href="#([^"]+)"', rf'href="#{name}-\1"', text)
-    text = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", text)
-    variables = {INK: "ink", MUTED: "muted", GRID: "grid"} | {colour: f"s{n}" for n, colour in enumerate(PALETTE)}
-    for colour, variable in variables.items():
-        text = text.replace(colour, f"var(--{variable})")
-    size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text)
-    head = f'<svg role="img" aria-label="{description}" viewBox="0 0 {size[1]} {size[2]}">'
-    return head + text[text.index(">") + 1 :].strip()
-
-
-def _with_short_coordinates(tag: re.Match) -> str:
-    """A hundredth of a point is fine enough for an attribute; what people read stays as it is."""
-    return re.sub(r"(\d\.\d\d)\d+", r"\1", tag.group())
