@@ -42,7 +42,7 @@ class Journal:
         lines = [line[9:] for line in whole.split(b"\n") if line == _signed(line[9:])]
         if lines[:1] != [head] and not _signed(head).startswith(text):
             raise InputError(f"{self.path}: is of another search (other data or settings); remove it or name another")
-        for line in lines[1:]:
+        for line in (line for line in lines if line != head):
             entry = json.loads(line)
             self._results[entry["key"]] = PathResult(**entry["result"])
         self._file = open(self.path, "ab")  # noqa: SIM115 - closed by close

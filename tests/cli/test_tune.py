@@ -82,7 +82,7 @@ def test_a_run_that_was_cut_off_resumes_to_the_same(rows, tmp_path):
     assert len(lines) == 1 + 9
     damaged = lines[1].replace(b'"scores": [0', b'"scores": [1', 1)
     assert damaged != lines[1]
-    state.write_bytes(b"".join([lines[0], damaged, b"\xff{}\n", *lines[2:]]))  # as a bad disk leaves it
+    state.write_bytes(b"".join([lines[0], damaged, b"\xff{}\n", lines[0], *lines[2:]]))  # as a bad disk leaves it
     assert without_times(record_of(*GRID, "--state", state, rows)) == without_times(whole)
     state.write_bytes(lines[0][:5])
     assert without_times(record_of(*GRID, "--state", state, rows)) == without_times(whole)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from svmreduce.data.libsvm_text import warm_up
 from svmreduce.solvers.smo import SMO
-from tests.drill import data_kinds, experiment_kinds, process_kinds
+from tests.drill import data_kinds, experiment_kinds, process_kinds, tool_kinds
 from tests.drill.outcomes import BAD, FAULT, OUTCOMES, Outcome
 
 FILES = {
@@ -32,11 +32,18 @@ FILES = {
     "card": experiment_kinds.card,
     "records": experiment_kinds.records,
     "plan": experiment_kinds.plan,
+    "ranges": tool_kinds.ranges,
+    "journal": tool_kinds.journal,
 }
-PROCESSES = {"kill": process_kinds.kill, "plug-in": process_kinds.plug_in, "dask": process_kinds.dask}
+PROCESSES = {
+    "kill": process_kinds.kill,
+    "tune-kill": process_kinds.tune_kill,
+    "plug-in": process_kinds.plug_in,
+    "dask": process_kinds.dask,
+}
 KINDS = FILES | PROCESSES
-_RATIO = 0.6  # of the time for cases that need processes
-_DASK_EVERY = 12  # of those cases, one is a lost cluster
+_RATIO = 0.7  # of the time for cases that need processes
+_SHARES = {"kill": 5, "tune-kill": 3, "plug-in": 2, "dask": 1}  # of that time
 _MEMORY = 12 << 30
 
 
@@ -65,7 +72,11 @@ def drill(
     with tempfile.TemporaryDirectory(prefix="drill-") as folder:
         while (elapsed := time.monotonic() - start) < seconds and min(numbers[kind] for kind in kinds) < cases:
             is_slow = slow and (not quick or sum(spent[kind] for kind in slow) < _RATIO * elapsed)
-            kind = _next(slow, numbers) if is_slow else min(quick, key=numbers.__getitem__)
+            kind = (
+                min(slow, key=lambda kind: spent[kind] / _SHARES[kind])
+                if is_slow
+                else min(quick, key=numbers.__getitem__)
+            )
             began = time.monotonic()
             outcome = run_case(kind, seed, numbers[kind], Path(folder) / "case")
             spent[kind] += time.monotonic() - began
@@ -74,13 +85,6 @@ def drill(
                 tell(_saved(kind, seed, numbers[kind], outcome, Path(folder) / "case", keep))
             numbers[kind] += 1
     return counts
-
-
-def _next(slow: list[str], numbers: Counter) -> str:
-    others = [kind for kind in slow if kind != "dask"]
-    if "dask" in slow and (not others or sum(numbers[kind] for kind in others) >= _DASK_EVERY * (numbers["dask"] + 1)):
-        return "dask"
-    return min(others, key=lambda kind: numbers[kind] * (4 if kind == "plug-in" else 1))
 
 
 def _saved(kind, seed, number, outcome, folder, keep) -> str:
