@@ -5,8 +5,8 @@ need processes (kills, misbehaving methods, lost clusters) get a part of the tim
 """
 
 import argparse
-import json
 import math
+import os
 import random
 import resource
 import shutil
@@ -18,6 +18,7 @@ from pathlib import Path
 
 from svmreduce.data.libsvm_text import warm_up
 from svmreduce.solvers.smo import SMO
+from tests.bench.output import keep, machine
 from tests.drill import data_kinds, experiment_kinds, process_kinds, tool_kinds
 from tests.drill.outcomes import BAD, FAULT, OUTCOMES, Outcome
 
@@ -45,6 +46,7 @@ KINDS = FILES | PROCESSES
 _RATIO = 0.7  # of the time for cases that need processes
 _SHARES = {"kill": 5, "tune-kill": 3, "plug-in": 2, "dask": 1}  # of that time
 _MEMORY = 12 << 30
+_LOADS: list[float] = []
 
 
 def run_case(kind: str, seed: str, number: int, folder: Path) -> Outcome:
@@ -78,6 +80,7 @@ def drill(
                 else min(quick, key=numbers.__getitem__)
             )
             began = time.monotonic()
+            _LOADS.append(os.getloadavg()[0])
             outcome = run_case(kind, seed, numbers[kind], Path(folder) / "case")
             spent[kind] += time.monotonic() - began
             counts[kind][outcome.kind] += 1
@@ -113,7 +116,7 @@ def main(arguments=None) -> int:
     parser.add_argument("--only", action="append", choices=list(KINDS), help="may be given several times")
     parser.add_argument("--case", type=int, help="only this case of --only")
     parser.add_argument("--keep", type=Path, default=Path("drill-failures"), help="folder for what failed")
-    parser.add_argument("--json", type=Path, help="write the counts to this file")
+    parser.add_argument("--write", action="store_true", help="write the counts to results/bench/drill.md")
     given = parser.parse_args(arguments)
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, hard))
@@ -125,9 +128,16 @@ def main(arguments=None) -> int:
         counts = drill(60 * given.minutes, given.seed, given.only or list(KINDS), given.keep)
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-    print(table(counts), *(f"{what}: {count}" for what, count in process_kinds.TALLY.items()), sep="\n")
-    if given.json:
-        given.json.write_text(json.dumps({kind: dict(count) for kind, count in counts.items()}, indent=1) + "\n")
+    lines = [table(counts), "", *(f"{what}: {count}" for what, count in process_kinds.TALLY.items())]
+    print(*lines, sep="\n")
+    if given.write:
+        how = (f"`python -m tests.drill --minutes {given.minutes:g} --seed {given.seed}`, {time.strftime('%Y-%m-%d')}. "
+               f"{machine()}\nLoad {min(_LOADS):.1f} to {max(_LOADS):.1f}.")  # fmt: skip
+        report = "\n\n".join(
+            ["# An hour of the drill" if given.minutes == 60 else "# The drill", how, *lines[:1], *lines[2:]]
+        )
+        keep("drill", report + "\n", [{"seed": given.seed, "minutes": given.minutes, "tally": process_kinds.TALLY,
+                                       "counts": counts}])  # fmt: skip
     return int(any(count[name] for count in counts.values() for name in BAD))
 
 
