@@ -14,9 +14,13 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from pathlib import Path
 
-from svmreduce.data.libsvm_text import warm_up
+from svmreduce.cli import tune
+from svmreduce.data import libsvm_text
+from svmreduce.reducers.derive_rs import DeriveRS
 from svmreduce.solvers.smo import SMO
 from tests.bench.output import keep, machine
 from tests.drill import data_kinds, experiment_kinds, process_kinds, tool_kinds
@@ -65,8 +69,8 @@ def drill(
     seconds: float, seed: str, kinds: list[str], keep: Path, *, cases: float = math.inf, tell=print
 ) -> dict[str, Counter]:
     """Case after case until the time is over, or every kind has had so many; counts by kind and outcome."""
-    SMO.warm_up()  # compiling is not hanging
-    warm_up()
+    for compile_all in (SMO.warm_up, DeriveRS.warm_up, libsvm_text.warm_up, tune._warm_up):
+        compile_all()  # which is not hanging
     counts: dict[str, Counter] = {kind: Counter() for kind in kinds}
     numbers, spent = Counter(), Counter()
     start = time.monotonic()
@@ -109,10 +113,34 @@ def table(counts: dict[str, Counter]) -> str:
     return "\n".join(lines)
 
 
+def _in_jobs(given) -> tuple[dict[str, Counter], Counter, list[float]]:
+    """Counts, tally, least and largest load; of three jobs, one has the files and two have processes."""
+    kinds = given.only or list(KINDS)
+    if given.jobs == 1:
+        return _job(given, given.seed, kinds)
+    parts = [[kind for kind in kinds if kind in FILES], [kind for kind in kinds if kind in PROCESSES]]
+    counts, tally, loads = {kind: Counter() for kind in kinds}, Counter(), []
+    with ProcessPoolExecutor(given.jobs, get_context("fork")) as pool:
+        jobs = [pool.submit(_job, given, f"{given.seed}.{k}", parts[k % 3 > 0]) for k in range(given.jobs)]
+        for job in as_completed(jobs):
+            mine, its_tally, its_loads = job.result()
+            for kind, count in mine.items():
+                counts[kind] += count
+            tally += its_tally
+            loads += its_loads
+    return counts, tally, [min(loads), max(loads)]
+
+
+def _job(given, seed, kinds) -> tuple[dict[str, Counter], Counter, list[float]]:
+    counts = drill(60 * given.minutes, seed, kinds, given.keep)
+    return counts, process_kinds.TALLY, [min(_LOADS), max(_LOADS)]
+
+
 def main(arguments=None) -> int:
     parser = argparse.ArgumentParser("python -m tests.drill", description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--seed", default="0")
+    parser.add_argument("--jobs", type=int, default=1, help="processes beside each other, each for so many minutes")
     parser.add_argument("--only", action="append", choices=list(KINDS), help="may be given several times")
     parser.add_argument("--case", type=int, help="only this case of --only")
     parser.add_argument("--keep", type=Path, default=Path("drill-failures"), help="folder for what failed")
@@ -125,19 +153,17 @@ def main(arguments=None) -> int:
             outcome = run_case(given.only[0], given.seed, given.case, given.keep / "again")
             print(f"{outcome.kind}: {outcome.why}\nfiles in {given.keep / 'again'}")
             return int(outcome.kind in BAD)
-        counts = drill(60 * given.minutes, given.seed, given.only or list(KINDS), given.keep)
+        counts, tally, loads = _in_jobs(given)
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-    lines = [table(counts), "", *(f"{what}: {count}" for what, count in process_kinds.TALLY.items())]
+    lines = [table(counts), "", *(f"{what}: {count}" for what, count in tally.items())]
     print(*lines, sep="\n")
     if given.write:
-        how = (f"`python -m tests.drill --minutes {given.minutes:g} --seed {given.seed}`, {time.strftime('%Y-%m-%d')}. "
-               f"{machine()}\nLoad {min(_LOADS):.1f} to {max(_LOADS):.1f}.")  # fmt: skip
-        report = "\n\n".join(
-            ["# An hour of the drill" if given.minutes == 60 else "# The drill", how, *lines[:1], *lines[2:]]
-        )
-        keep("drill", report + "\n", [{"seed": given.seed, "minutes": given.minutes, "tally": process_kinds.TALLY,
-                                       "counts": counts}])  # fmt: skip
+        how = (f"`python -m tests.drill --minutes {given.minutes:g} --seed {given.seed} --jobs {given.jobs}`, "
+               f"{time.strftime('%Y-%m-%d')}.\n{machine()}\nLoad {min(loads):.1f} to {max(loads):.1f}.")  # fmt: skip
+        keep("drill", "\n\n".join(["# The drill", how, lines[0], *lines[2:]]) + "\n",
+             [{"seed": given.seed, "minutes": given.minutes, "jobs": given.jobs, "tally": tally, "loads": loads,
+               "counts": counts}])  # fmt: skip
     return int(any(count[name] for count in counts.values() for name in BAD))
 
 
