@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -50,6 +51,7 @@ KINDS = FILES | PROCESSES
 _RATIO = 0.7  # of the time for cases that need processes
 _SHARES = {"kill": 5, "tune-kill": 3, "plug-in": 2, "dask": 1}  # of that time
 _MEMORY = 12 << 30
+_TELL_EVERY = 300  # seconds
 _LOADS: list[float] = []
 
 
@@ -66,14 +68,14 @@ def run_case(kind: str, seed: str, number: int, folder: Path) -> Outcome:
 
 
 def drill(
-    seconds: float, seed: str, kinds: list[str], keep: Path, *, cases: float = math.inf, tell=print
+    seconds: float, seed: str, kinds: list[str], keep: Path, *, cases: float = math.inf, tell=partial(print, flush=True)
 ) -> dict[str, Counter]:
     """Case after case until the time is over, or every kind has had so many; counts by kind and outcome."""
     for compile_all in (SMO.warm_up, DeriveRS.warm_up, libsvm_text.warm_up, tune._warm_up):
         compile_all()  # which is not hanging
     counts: dict[str, Counter] = {kind: Counter() for kind in kinds}
     numbers, spent = Counter(), Counter()
-    start = time.monotonic()
+    start = told = time.monotonic()
     quick, slow = [kind for kind in kinds if kind in FILES], [kind for kind in kinds if kind in PROCESSES]
     with tempfile.TemporaryDirectory(prefix="drill-") as folder:
         while (elapsed := time.monotonic() - start) < seconds and min(numbers[kind] for kind in kinds) < cases:
@@ -91,6 +93,9 @@ def drill(
             if outcome.kind in BAD:
                 tell(_saved(kind, seed, numbers[kind], outcome, Path(folder) / "case", keep))
             numbers[kind] += 1
+            if time.monotonic() - told > _TELL_EVERY:
+                told = time.monotonic()
+                tell(f"{(told - start) / 60:.0f} min, seed {seed}: {dict(numbers)}, {dict(process_kinds.TALLY)}")
     return counts
 
 
