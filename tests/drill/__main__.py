@@ -52,6 +52,7 @@ _RATIO = 0.7  # of the time for cases that need processes
 _SHARES = {"kill": 5, "tune-kill": 3, "plug-in": 2, "dask": 1}  # of that time
 _MEMORY = 12 << 30
 _TELL_EVERY = 300  # seconds
+_tell = partial(print, flush=True)
 _LOADS: list[float] = []
 
 
@@ -68,7 +69,7 @@ def run_case(kind: str, seed: str, number: int, folder: Path) -> Outcome:
 
 
 def drill(
-    seconds: float, seed: str, kinds: list[str], keep: Path, *, cases: float = math.inf, tell=partial(print, flush=True)
+    seconds: float, seed: str, kinds: list[str], keep: Path, *, cases: float = math.inf, tell=_tell
 ) -> dict[str, Counter]:
     """Case after case until the time is over, or every kind has had so many; counts by kind and outcome."""
     for compile_all in (SMO.warm_up, DeriveRS.warm_up, libsvm_text.warm_up, tune._warm_up):
