@@ -50,7 +50,7 @@ def tune_kill(rng, folder):
 
 def _killed(rng, command, folder, seconds) -> Outcome | None:
     """Start and kill a few times; an Outcome if something is left of it."""
-    for _ in range(rng.choice((3, 4, 5))):
+    for _ in range(rng.choice((4, 6, 8))):
         with _started(command, folder) as process:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(rng.uniform(0, 0.9 * seconds))
