@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 
 import psutil
 import yaml
+from distributed import Client
 
 from svmreduce.experiments import store
 from tests.drill import plug_ins
@@ -239,18 +240,21 @@ def _cluster(folder):
     place.unlink(missing_ok=True)
     common = ["--scheduler-file", str(place)]
     scheduler = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard", *common]
-    worker = [sys.executable, "-m", "distributed.cli.dask_worker", "--nworkers", "1", "--nthreads", "1",
-              "--no-dashboard", "--death-timeout", "20", "--local-directory", str(folder), *common]  # fmt: skip
+    worker = [sys.executable, "-m", "distributed.cli.dask_worker", "--nworkers", "1", "--nthreads", "1", "--no-dashboard",
+              "--death-timeout", str(PATIENCE), "--local-directory", str(folder), *common]  # fmt: skip
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": _ROOT}
     processes = [subprocess.Popen(scheduler, **quiet)]
     try:
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE
         while not (place.exists() and place.read_text().strip().endswith("}")):
             if time.monotonic() > end:
-                raise RuntimeError("no scheduler after 60 s")
+                raise RuntimeError("no scheduler")
             time.sleep(0.1)
         processes.append(subprocess.Popen(worker, **quiet))
-        yield yaml.safe_load(place.read_text())["address"], processes[0]
+        address = yaml.safe_load(place.read_text())["address"]
+        with Client(address) as client:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        yield address, processes[0]
     finally:
         for process in processes:
             with suppress(psutil.Error):
