@@ -240,8 +240,9 @@ def _cluster(folder):
     place.unlink(missing_ok=True)
     common = ["--scheduler-file", str(place)]
     scheduler = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard", *common]
-    worker = [sys.executable, "-m", "distributed.cli.dask_worker", "--nworkers", "1", "--nthreads", "1", "--no-dashboard",
-              "--death-timeout", str(PATIENCE), "--local-directory", str(folder), *common]  # fmt: skip
+    worker = [sys.executable, "-m", "distributed.cli.dask_worker", "--nworkers", "1", "--nthreads", "1",
+              "--death-timeout", str(PATIENCE), "--no-dashboard", "--local-directory", str(folder),
+              *common]  # fmt: skip
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": _ROOT}
     processes = [subprocess.Popen(scheduler, **quiet)]
     try:
