@@ -37,8 +37,9 @@ def compare(ctx, base, new, words, form, junit_file, as_json):
     """Compare NEW with BASE, run folders or .jsonl files, row by row.
 
     Accuracy, errors and work counters are judged strictly; time only as the ratio to the baseline method of the
-    same run, and loosely (three times the old ratio); absolute seconds never. Limits come from the
-    flags, else from the compare section of NEW's config, else they are the defaults.
+    same run (the fastest repeat of each cell, in processor time), and loosely: three times the old ratio, less if the
+    limit is set and both runs are of one kind of processor. Absolute seconds never. Limits come from the flags, else
+    from the compare section of NEW's config, else they are the defaults.
     """
     from svmreduce.experiments import store, tolerances
     from svmreduce.reports import render

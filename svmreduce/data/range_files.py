@@ -18,9 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from svmreduce.core.parse import NUMBER
 from svmreduce.data.files import read_bytes, write_whole
 from svmreduce.data.libsvm_text import parse_libsvm, to_csr
 from svmreduce.errors import InputError
+from svmreduce.memory import check_columns
 
 _VALUES_AT_ONCE = 2_000_000
 
@@ -98,6 +100,8 @@ def read_ranges(path) -> Ranges:
     labels = None
     if found and found[0][1] == ["y"]:
         labels = Interval(*_numbers(path, found[1:2], 2), *_numbers(path, found[2:3], 2))
+        if labels.least == labels.most:
+            raise InputError(f"{path}: all labels were {labels.least:g}, which is no range to scale others by")
         found = found[3:]
     if not found or found[0][1] != ["x"]:
         raise InputError(f"{path}: not a range file: no line 'x'; make one with: svmreduce scale -s {path} DATA")
@@ -105,7 +109,12 @@ def read_ranges(path) -> Ranges:
     entries = np.array([_numbers(path, [entry], 3) for entry in found[2:]]).reshape(-1, 3)
     if np.any((entries[:, 0] < 1) | (entries[:, 0] != np.rint(entries[:, 0])) | (entries[:, 0] >= 2**31)):
         raise InputError(f"{path}: columns are whole numbers from 1 on; make the file anew")
-    least, most = np.zeros((2, int(entries[:, 0].max(initial=0))))
+    numbers, counts = np.unique(entries[:, 0], return_counts=True)
+    if np.any(counts > 1):
+        raise InputError(f"{path}: column {numbers[counts.argmax()]:g} has more than one range; make the file anew")
+    width = int(entries[:, 0].max(initial=0))
+    check_columns(width, path)
+    least, most = np.zeros((2, width))
     places = entries[:, 0].astype(np.intp) - 1
     least[places], most[places] = entries[:, 1], entries[:, 2]
     return Ranges(Interval(lower, upper, least, most), labels)
@@ -113,11 +122,8 @@ def read_ranges(path) -> Ranges:
 
 def _numbers(path, line: list, count: int) -> list[float]:
     number, words = line[0] if line else ("end", [])
-    try:
-        values = [float(word) for word in words]
-    except ValueError:
-        values = []
-    if len(values) != count or not np.isfinite(values).all():
+    values = [float(word) for word in words if NUMBER.fullmatch(word.encode())]
+    if len(values) != count or len(words) != count or not np.isfinite(values).all():
         raise InputError(f"{path}:{number}: needs {count} finite numbers, got {' '.join(words)[:60]!r}")
     return values
 

@@ -58,8 +58,9 @@ def guess_header(rows: list[list[bytes]]) -> tuple[bool, str]:
         return False, ""
     columns = list(zip(*rows[1:], strict=False))
     pairs = list(zip(first, columns, strict=False))
-    if any(numbers):
-        return _guess_with_numbers(pairs) if len(rows) > 5 and len(set(first)) == len(first) else (False, "")
+    if any(numbers):  # columns end where the shortest line does; the parser will name that line
+        is_whole = len(rows) > 5 and len(columns) == len(set(first)) == len(first)
+        return _guess_with_numbers(pairs) if is_whole else (False, "")
     if any(map(is_number, second)):
         return True, ""
     if len(rows) > 5 and any(map(_repeats, columns)) and all(word not in column for word, column in pairs):

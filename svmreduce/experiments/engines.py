@@ -76,16 +76,17 @@ class DaskEngine:
                 f"the dask cluster at {scheduler} has no workers after {WORKER_PATIENCE} s: start some "
                 "(dask worker ADDRESS) and run the same command again"
             ) from None
+        except OSError as error:
+            self.close()
+            raise _lost(error) from None
 
     @property
     def slots(self) -> int:
         """How many workers there are now; the cluster may grow and shrink during a run."""
         try:
             return max(1, len(self._client.scheduler_info(n_workers=-1)["workers"]))
-        except (KeyError, OSError, TimeoutError) as error:
-            raise InputError(
-                f"the dask scheduler was lost ({type(error).__name__}): start it again; the same command resumes"
-            ) from None
+        except (KeyError, OSError) as error:
+            raise _lost(error) from None
 
     def submit(self, message: dict, seconds: float, memory_mb: float | None) -> Future:
         return self._executor.submit(_call_in_cluster, self._threads, message, seconds, memory_mb)
@@ -95,6 +96,10 @@ class DaskEngine:
         self._client.close()
         if self._cluster is not None:
             self._cluster.close()
+
+
+def _lost(error: Exception) -> InputError:
+    return InputError(f"the dask scheduler was lost ({type(error).__name__}): start it again; the same command resumes")
 
 
 _cluster_workers: dict[int, WorkerProcess] = {}  # by thread count, which is fixed when a worker starts

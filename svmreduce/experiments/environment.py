@@ -48,8 +48,10 @@ def code_version() -> str:
 
 
 def _cpu() -> str:
+    """The name of the processor, with its family and model: virtual machines give many kinds one name."""
     try:
         with open("/proc/cpuinfo") as file:
-            return next(line.partition(":")[2].strip() for line in file if line.startswith("model name"))
-    except (OSError, StopIteration):
+            facts = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in file)}
+        return f"{facts['model name']} (family {facts['cpu family']}, model {facts['model']})"
+    except (OSError, KeyError):
         return platform.processor() or platform.machine()

@@ -1,10 +1,15 @@
-"""What a search has done, kept in a file that is only ever appended to: one line per gamma and fold."""
+"""What a search has done, kept in a file that is only ever appended to: one line per gamma and fold.
+
+Every line begins with a checksum of the rest. A line that was damaged, or cut off by the end of a process, does not
+count, and what it held is computed again.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -30,19 +35,18 @@ class Journal:
 
     def __init__(self, path: str | os.PathLike, identity: dict):
         self.path = Path(path)
-        head = json.dumps(identity, sort_keys=True)
+        head = json.dumps(identity, sort_keys=True).encode()
         self._results: dict[str, PathResult] = {}
         text = self.path.read_bytes() if self.path.exists() else b""
-        whole = text[: text.rfind(b"\n") + 1]  # a line that was cut off by the end of a process does not count
-        lines = whole.decode("utf-8", "replace").splitlines()
-        if lines and lines[0] != head:
+        whole = text[: text.rfind(b"\n") + 1]
+        lines = [line[9:] for line in whole.split(b"\n") if line == _signed(line[9:])]
+        if lines[:1] != [head] and not _signed(head).startswith(text):
             raise InputError(f"{self.path}: is of another search (other data or settings); remove it or name another")
-        for line in lines[1:]:
+        for line in (line for line in lines if line != head):
             entry = json.loads(line)
             self._results[entry["key"]] = PathResult(**entry["result"])
         self._file = open(self.path, "ab")  # noqa: SIM115 - closed by close
-        if len(whole) < len(text):
-            self._file.truncate(len(whole))
+        self._file.truncate(len(whole))
         if not lines:
             self._write(head)
 
@@ -55,10 +59,10 @@ class Journal:
 
     def append(self, gamma: float, epsilon: float, fold: int, C: np.ndarray, result: PathResult) -> None:
         if len(result.scores) == len(C):
-            self._write(json.dumps({"key": _key(gamma, epsilon, fold, C), "result": vars(result)}))
+            self._write(json.dumps({"key": _key(gamma, epsilon, fold, C), "result": vars(result)}).encode())
 
-    def _write(self, line: str) -> None:
-        self._file.write(line.encode() + b"\n")
+    def _write(self, line: bytes) -> None:
+        self._file.write(_signed(line) + b"\n")
         self._file.flush()
         os.fsync(self._file.fileno())
 
@@ -74,6 +78,10 @@ def fingerprint(X, y: np.ndarray) -> str:
     for part in (X.data, X.indices, X.indptr) if sparse.issparse(X) else (np.ascontiguousarray(X),):
         digest.update(part.tobytes())
     return digest.hexdigest()[:16]
+
+
+def _signed(line: bytes) -> bytes:
+    return b"%08x %s" % (zlib.crc32(line), line)
 
 
 def _key(gamma, epsilon, fold, C) -> str:

@@ -51,6 +51,14 @@ def test_errors(tmp_path):
         "scale", "-r", tmp_path / "ranges", tmp_path / "data"
     )
     assert "not a range file" in fails("scale", "-r", tmp_path / "data", tmp_path / "data")
+    for text, said in {
+        "x\n-1 1\n1 0 1_0\n": "needs 3 finite numbers, got '1 0 1_0'",
+        "x\n-1 1\n1 0 1\n1 0 2\n": "column 1 has more than one range",
+        "x\n-1 1\n2147483647 0 1\n": "2147483647 columns (the largest index) need",
+        "y\n0 1\n3 3\nx\n-1 1\n1 0 1\n": "all labels were 3",
+    }.items():
+        (tmp_path / "ranges").write_text(text)
+        assert said in fails("scale", "-r", tmp_path / "ranges", tmp_path / "data")
 
 
 def test_a_table_is_sent_to_training(tmp_path):

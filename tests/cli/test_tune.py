@@ -80,6 +80,12 @@ def test_a_run_that_was_cut_off_resumes_to_the_same(rows, tmp_path):
     whole = record_of(*GRID, "--state", state, rows)
     lines = state.read_bytes().splitlines(keepends=True)
     assert len(lines) == 1 + 9
+    damaged = lines[1].replace(b'"scores": [0', b'"scores": [1', 1)
+    assert damaged != lines[1]
+    state.write_bytes(b"".join([lines[0], damaged, b"\xff{}\n", lines[0], *lines[2:]]))  # as a bad disk leaves it
+    assert without_times(record_of(*GRID, "--state", state, rows)) == without_times(whole)
+    state.write_bytes(lines[0][:5])
+    assert without_times(record_of(*GRID, "--state", state, rows)) == without_times(whole)
     state.write_bytes(b"".join(lines[:4]) + lines[4][:25])  # as a process leaves it that is killed while it writes
     again = run("--json", *GRID, "--state", state, rows)
     assert "resuming: 3 of" in again.stderr
@@ -91,7 +97,9 @@ def test_a_state_of_other_data_is_refused(rows, tmp_path):
     state = tmp_path / "state"
     record_of(*GRID, "--state", state, rows)
     done = run(*GRID, "--state", state, write_rows(tmp_path / "other.txt", 140))
-    assert done.exit_code != 0 and "is of another search" in str(done.output) + str(done.exception)
+    assert done.exit_code == 2 and "is of another search" in done.output
+    state.write_text("a file of someone")
+    assert run(*GRID, "--state", state, rows).exit_code == 2 and state.read_text() == "a file of someone"
 
 
 def test_a_budget_that_ends_early_says_what_is_missing(rows, tmp_path, monkeypatch):
@@ -149,5 +157,5 @@ def test_a_signal_loses_nothing_that_is_done(tmp_path, how, code):
     assert process.returncode == code
     assert "Traceback" not in errors
     head, *lines = state.read_text().splitlines()
-    assert "data" in json.loads(head) and len(lines) >= 2
-    assert all(len(json.loads(line)["result"]["scores"]) == 13 for line in lines[:2])
+    assert "data" in json.loads(head[9:]) and len(lines) >= 2
+    assert all(len(json.loads(line[9:])["result"]["scores"]) == 13 for line in lines[:2])

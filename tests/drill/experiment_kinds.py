@@ -34,7 +34,11 @@ def config(rng, folder):
     result = command("plan", folder / "c.yaml", "-o", folder / "run", "--json")
     if isinstance(result, Outcome):
         return result if times or result.kind != REFUSED else Outcome(STRICT, result.why)
-    plan, read = json.loads(result.stdout), yaml.safe_load(data)
+    plan = json.loads(result.stdout)
+    try:
+        read = yaml.safe_load(data)
+    except yaml.YAMLError:  # a tab before a colon, which YAML allows and libyaml reads
+        return Outcome(UNCONFIRMED)
     if plan["name"] != read["name"]:
         return Outcome(WRONG, f"name {plan['name']!r}, by another reader {read['name']!r}")
     expected = _fits(read)

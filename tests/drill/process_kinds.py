@@ -1,6 +1,8 @@
 """Runs that are killed and resumed, methods that misbehave, clusters that are lost: every other record must survive."""
 
+import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -13,12 +15,13 @@ from tempfile import TemporaryDirectory
 
 import psutil
 import yaml
+from distributed import Client
 
 from svmreduce.experiments import store
 from tests.drill import plug_ins
 from tests.drill.outcomes import FAULT, HANG, RIGHT, WRONG, Outcome, judged
 
-PATIENCE = 240  # seconds for a run of a few seconds, on a busy machine
+PATIENCE = 240  # seconds without a new record, in a run of a few seconds on a busy machine
 _ROOT = Path(__file__).resolve().parents[2]
 _MARK = "DRILL_CASE"
 TALLY: Counter = Counter()  # kills and lost clusters: a case has several
@@ -33,20 +36,38 @@ def kill(rng, folder):
     """Killed at random moments, then finished: the figures of an undisturbed run, and no process left."""
     expected, seconds = _reference()
     command = _command(folder, BASE, "--jobs", str(rng.choice((1, 1, 2))))
-    for _ in range(rng.choice((2, 3, 4))):
+    return _killed(rng, command, folder, seconds) or _finished(command, folder, expected)
+
+
+def tune_kill(rng, folder):
+    """The same of a search, which goes on from its journal."""
+    expected, seconds = _tune_reference()
+    command = _tune_command(folder)
+    if outcome := _killed(rng, command, folder, seconds) or _ended(command, folder):
+        return outcome
+    same = _tuned(folder) == expected
+    return Outcome(RIGHT) if same else Outcome(WRONG, "scores or model differ from those of an undisturbed search")
+
+
+def _killed(rng, command, folder, seconds) -> Outcome | None:
+    """Start and kill a few times; an Outcome if something is left of it."""
+    for _ in range(rng.choice((4, 6, 8))):
         with _started(command, folder) as process:
             with suppress(subprocess.TimeoutExpired):
-                process.wait(rng.uniform(0, 0.8 * seconds))
+                process.wait(rng.uniform(0, 0.9 * seconds))
             if process.poll() is not None:
                 break  # it was faster
             process.send_signal(
                 rng.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT))
             )
-            process.wait()
+            try:
+                process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                return Outcome(HANG, "it does not end at a signal")
             TALLY["kills"] += 1
             if left := _left(folder, 5):
                 return Outcome(FAULT, f"processes outlive the run: {left}")
-    return _finished(command, folder, expected)
+    return None
 
 
 def plug_in(rng, folder):
@@ -114,6 +135,11 @@ def _started(command, folder):
         process.stderr.close()
 
 
+def _what_runs(folder) -> str:
+    found = [process for process in psutil.process_iter() if _is_of(process, folder)]
+    return ", ".join(f"{' '.join(process.cmdline()[1:6])} ({process.status()})" for process in found)
+
+
 def _left(folder, seconds) -> list[str]:
     """What still runs of this case after so many seconds."""
     end = time.monotonic() + seconds
@@ -130,17 +156,29 @@ def _is_of(process, folder) -> bool:
     return False
 
 
-def _finished(command, folder, expected, but: set = frozenset(), fine=(0,)) -> Outcome:
-    """Run to the end, and compare what is recorded with what should be."""
+def _ended(command, folder, fine=(0,)) -> Outcome | None:
+    """The Outcome of a command that does not end well; it hangs if nothing in its folder grows any more."""
     with _started(command, folder) as process:
-        try:
-            _, errors = process.communicate(timeout=PATIENCE)
-        except subprocess.TimeoutExpired:
-            return Outcome(HANG, f"more than {PATIENCE} s")
+        size, since = -1, time.monotonic()
+        while True:
+            try:
+                _, errors = process.communicate(timeout=5)
+                break
+            except subprocess.TimeoutExpired:
+                before, size = size, sum(file.stat().st_size for file in folder.rglob("*.jsonl"))
+                since = time.monotonic() if size != before else since
+                if time.monotonic() - since > PATIENCE:
+                    return Outcome(HANG, f"nothing new in {PATIENCE} s: {_what_runs(folder)}")
     if outcome := judged(process.returncode, errors, fine):
         return Outcome(FAULT, outcome.why)
-    if left := _left(folder, 5):
-        return Outcome(FAULT, f"processes outlive the run: {left}")
+    left = _left(folder, 5)
+    return Outcome(FAULT, f"processes outlive the run: {left}") if left else None
+
+
+def _finished(command, folder, expected, but: set = frozenset(), fine=(0,)) -> Outcome:
+    """Run to the end, and compare what is recorded with what should be."""
+    if outcome := _ended(command, folder, fine):
+        return outcome
     found = _figures(folder / "run", but)
     if found != expected:
         differ = [key for key in expected.keys() | found.keys() if expected.get(key) != found.get(key)]
@@ -160,16 +198,39 @@ def _figures(run, but: set = frozenset()) -> dict:
 
 @cache
 def _reference() -> tuple[dict, float]:
-    """The figures of an undisturbed run, and how long the second of two such runs takes."""
+    return _undisturbed(lambda folder: _command(folder, BASE), lambda folder: _figures(folder / "run"))
+
+
+@cache
+def _tune_reference() -> tuple[tuple, float]:
+    return _undisturbed(_tune_command, _tuned)
+
+
+def _undisturbed(command, read):
+    """What a command leaves that nothing disturbs, and how long the second of two takes."""
     for _ in range(2):
         with TemporaryDirectory() as folder:
             folder, start = Path(folder), time.monotonic()
-            with _started(_command(folder, BASE), folder) as process:
-                _, errors = process.communicate(timeout=PATIENCE)
-            if process.returncode:
-                raise RuntimeError(f"the undisturbed run failed: {errors}")
-            figures, seconds = _figures(folder / "run"), time.monotonic() - start
-    return figures, seconds
+            if outcome := _ended(command(folder), folder):
+                raise RuntimeError(f"the undisturbed run failed: {outcome}")
+            found, seconds = read(folder), time.monotonic() - start
+    return found, seconds
+
+
+def _tune_command(folder):
+    """A search that takes about as long as its start."""
+    rng = random.Random(0)
+    rows = [(rng.choice((1, -1)), rng.gauss(0, 1), rng.gauss(0, 1)) for _ in range(300)]
+    (folder / "rows").write_text("".join(f"{y} 1:{y * 0.5 + a:.4f} 2:{b:.4f}\n" for y, a, b in rows))
+    grid = ["--log2c", "-3,7,1", "--log2g", "-6,4,0.5", "--folds", "3", "--threads", "1", "-q"]
+    state = ["--state", str(folder / "state.jsonl")]
+    return [sys.executable, "-m", "svmreduce", "tune", *grid, *state, str(folder / "rows"), str(folder / "model")]
+
+
+def _tuned(folder) -> tuple:
+    """The scores by gamma and fold, each once, and the model."""
+    entries = [json.loads(line[9:]) for line in (folder / "state.jsonl").read_text().splitlines()[1:]]
+    return sorted((entry["key"], entry["result"]["scores"]) for entry in entries), (folder / "model").read_bytes()
 
 
 @contextmanager
@@ -180,17 +241,21 @@ def _cluster(folder):
     common = ["--scheduler-file", str(place)]
     scheduler = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard", *common]
     worker = [sys.executable, "-m", "distributed.cli.dask_worker", "--nworkers", "1", "--nthreads", "1",
-              "--no-dashboard", "--death-timeout", "20", "--local-directory", str(folder), *common]  # fmt: skip
+              "--death-timeout", str(PATIENCE), "--no-dashboard", "--local-directory", str(folder),
+              *common]  # fmt: skip
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": _ROOT}
     processes = [subprocess.Popen(scheduler, **quiet)]
     try:
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE
         while not (place.exists() and place.read_text().strip().endswith("}")):
             if time.monotonic() > end:
-                raise RuntimeError("no scheduler after 60 s")
+                raise RuntimeError("no scheduler")
             time.sleep(0.1)
         processes.append(subprocess.Popen(worker, **quiet))
-        yield yaml.safe_load(place.read_text())["address"], processes[0]
+        address = yaml.safe_load(place.read_text())["address"]
+        with Client(address) as client:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        yield address, processes[0]
     finally:
         for process in processes:
             with suppress(psutil.Error):

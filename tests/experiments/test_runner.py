@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from concurrent.futures import Future
 from operator import attrgetter
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -16,7 +17,7 @@ import yaml
 from svmreduce.errors import InputError
 from svmreduce.experiments import runner, store
 from svmreduce.experiments.config import load
-from svmreduce.experiments.engines import open_engine
+from svmreduce.experiments.engines import DaskEngine, open_engine
 from svmreduce.experiments.planning import expand
 
 BOARD = {"generator": "checkerboard", "rows": 120, "test_rows": 100, "as": "board"}
@@ -278,6 +279,17 @@ class _Lost:
             future.cancel()
             future.set_running_or_notify_cancel()
         return future
+
+
+def test_a_scheduler_that_is_lost_while_its_workers_are_awaited_is_one_line():
+    def lost(*_, **__):
+        raise ConnectionResetError("by peer")
+
+    engine = object.__new__(DaskEngine)
+    engine._client = SimpleNamespace(wait_for_workers=lost, close=lambda: None)
+    engine._executor, engine._cluster = SimpleNamespace(shutdown=lambda wait: None), None
+    with pytest.raises(InputError, match="scheduler was lost"):
+        engine._wait_for_workers("tcp://nowhere")
 
 
 def test_what_was_cancelled_is_not_recorded(tmp_path):

@@ -61,6 +61,14 @@ def test_facts_that_cannot_be_recorded_are_an_error_of_the_method(tmp_path):
     assert store.read(tmp_path / "run").unreadable == 0  # what was written can be read
 
 
+def test_a_method_that_hangs_on_a_toy_problem_is_ended_after_its_own_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr("svmreduce.experiments.worker_process.PREPARATION_SECONDS", 120)
+    content = {"name": "fire", "datasets": [BOARD], "limits": {"seconds": 3}, "solvers": [f"{PLUG_INS}:Sleeps"]}
+    (tmp_path / "fire.yaml").write_text(yaml.safe_dump(content))
+    (record,) = run(load(tmp_path / "fire.yaml"), tmp_path / "run")[0]
+    assert (record.status, record.reason) == ("timeout", "ended after its limit of 3 s")
+
+
 def test_a_child_in_a_session_of_its_own_is_ended_too(tmp_path, monkeypatch):
     monkeypatch.setenv("STARTED_BY", str(tmp_path))  # its descendants inherit it
     records_of(tmp_path, "Daemon")

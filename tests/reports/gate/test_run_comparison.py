@@ -204,6 +204,25 @@ def test_processor_time_counts_where_it_is_known():
     assert (finding.verdict, finding.metric, finding.new) == ("regression", "time_ratio", 0.4)
 
 
+def test_of_repeats_the_fastest_counts():
+    def repeated(*seconds):
+        return [entry | {"repeat": k} for k, each in enumerate(seconds) for entry in times(2, each)]
+
+    limit = from_flags(["time_ratio=41%"])
+    assert judged(repeated(1, 1, 1), repeated(9, 1.4, 5), limit).findings == []
+    (finding,) = judged(repeated(1, 1, 9), repeated(1.5, 1.6, 1.5), limit).findings
+    assert (finding.base, finding.new) == (0.5, 0.75)
+
+
+def test_another_processor_has_other_ratios():
+    elsewhere = [entry | {"environment": entry["environment"] | {"cpu": "B"}} for entry in times(2, 1.9)]
+    limit = from_flags(["time_ratio=41%"])
+    result = judged(times(2, 1), elsewhere, limit)
+    assert result.exit_code == 0 and "of another processor (A CPU; NEW: B)" in result.notes[-1]
+    slow = [entry | {"environment": entry["environment"] | {"cpu": "B"}} for entry in times(2, 3.1)]
+    assert judged(times(2, 1), slow, limit).exit_code == 1
+
+
 def test_a_lost_support_vector_is_as_bad_as_one_more():
     for vectors in (79, 81):
         new = changed(lambda entry, vectors=vectors: entry["sizes"].update(vectors=vectors))
