@@ -212,7 +212,7 @@ def load(path: str | os.PathLike, *, scale: str | None = None, settings: dict[st
         config = Config.model_validate(content)
         tolerances.from_config(config.compare)
     except ValidationError as error:
-        raise _explained(path, error) from None
+        raise explained(path, error) from None
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     return config
@@ -271,7 +271,8 @@ def _set(content: dict, dotted: str, value: Any) -> None:
     content[last] = value
 
 
-def _explained(path: Path, error: ValidationError) -> InputError:
+def explained(path: str | os.PathLike, error: ValidationError) -> InputError:
+    """The first thing that is wrong, with its place and the nearest valid name."""
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":

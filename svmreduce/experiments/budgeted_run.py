@@ -1,0 +1,303 @@
+"""Runs the candidates of an experiment under a budget: cheap ones first, and nothing that cannot end in time.
+
+Every method runs on growing parts of the rows first. How its time grows decides whether it is started on all rows.
+Then comes one round on all rows, the exact solution first, and further rounds with other seeds for those methods that
+no other beats clearly. A round counts only as a whole, so that all methods in it are compared on the same cells.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from time import monotonic
+
+from svmreduce.experiments.config import Config
+from svmreduce.experiments.growth import Growth, cost_of
+from svmreduce.experiments.planning import Task, expand
+from svmreduce.experiments.records import Record, controlled_label
+from svmreduce.experiments.runner import Agenda, execute, make_agenda
+from svmreduce.experiments.store import Store
+
+FIRST_ROWS, STEP, PART_TEST_ROWS = 1000, 4, 2000
+PART, METHOD, EXACT = 0.05, 0.25, 0.45  # of the budget: a method on a part, on all rows, and the exact solution
+_WRONG_BY = 4  # times that a prediction may be wrong before a task is ended
+_LEAST = 2.0  # seconds that every task gets
+
+
+class Budget:
+    """Seconds that the user waits, counted from the start of the command."""
+
+    def __init__(self, seconds: float, started: float | None = None):
+        self.seconds = seconds
+        self._end = (monotonic() if started is None else started) + seconds
+
+    @property
+    def left(self) -> float:
+        return self._end - monotonic()
+
+    @property
+    def used(self) -> float:
+        return self.seconds - self.left
+
+
+class BudgetedRun:
+    """One data set, many methods.
+
+    Parameters
+    ----------
+    config : the experiment in full; its first seed makes the first round
+    engine : label of the exact solution on all rows
+    store, workers, earlier : where records go, who makes them, and those of an earlier run in the same folder
+    say : called with a line of text for the user whenever something is done
+    """
+
+    def __init__(self, config: Config, engine: str, budget: Budget, store: Store, workers, earlier, say: Callable):
+        self.config, self.engine, self.baseline = config, engine, config.baseline
+        self.budget, self.store, self.workers, self.earlier, self.say = budget, store, workers, earlier, say
+        self.known: dict[str, Record] = {}
+        self.growth: dict[str, Growth] = {}
+        self.not_run: dict[str, str] = {}  # label -> why it did not run on all rows
+        self.planned: list[Task] = []  # of the rounds that count
+        self.rows = self.test_rows = 0
+
+    def run(self, rows: int, test_rows: int) -> None:
+        """All of it; ``rows`` and ``test_rows`` are those of one split."""
+        self.rows, self.test_rows = rows, test_rows
+        for size in ladder(rows):
+            self._on_part(size)
+        by_seed = self._units(self.config)
+        first, *others = self.config.seeds
+        self._first_round(by_seed[first])
+        for number, seed in enumerate(others):
+            if not self._round(seed, by_seed[seed]):
+                break
+            if number == 0:
+                self._run_baseline(by_seed[first])
+        if self.baseline in self.not_run or self.baseline not in self._finished_labels():
+            self._run_baseline(by_seed[first])
+
+    # ------------------------------------------------------------ parts of the rows
+
+    def _on_part(self, rows: int, labels: set[str] | None = None, share: float = PART) -> None:
+        """Methods that have a chance, on a random part of the rows."""
+        part = self._part(rows)
+        units = self._units(part)[part.seeds[0]]
+        allowed = share * self.budget.seconds
+        done = 0
+        for label in sorted(units, key=lambda label: self._predicted(label, rows, PART_TEST_ROWS)):
+            if labels is not None and label not in labels:
+                continue
+            expected = self._predicted(label, rows, PART_TEST_ROWS)
+            if label in self.not_run or not self._may_go_on(label, expected, allowed, rows):
+                continue
+            records = self._execute(units[label], min(allowed, self._limit(expected)))
+            cost = cost_of(records)
+            if cost is None:
+                bad = next((record for record in records if not record.is_finished), None)
+                why = f"{bad.status}: {bad.reason}" if bad else "the budget was used up"
+                self.not_run[label] = f"on {rows:,} rows: {why}"
+            else:
+                done += 1
+                self.growth.setdefault(label, Growth()).add(cost)
+        self.say(f"{rows:,} of {self.rows:,} rows: {done} methods measured")
+
+    def _may_go_on(self, label: str, expected: float, allowed: float, rows: int) -> bool:
+        """Whether a larger part can be run, and is of use: one who is too slow there is too slow on all rows."""
+        if expected <= min(allowed, self.budget.left):
+            return True
+        if label not in (self.engine, self.baseline):  # these two may still be of use on fewer rows
+            self.not_run[label] = self._too_slow(label)
+        return False
+
+    def _part(self, rows: int) -> Config:
+        dataset = self.config.datasets[0].model_copy(update={"rows": rows, "test_rows": PART_TEST_ROWS})
+        seeds = self.config.seeds[:1]
+        return self.config.model_copy(update={"datasets": [dataset], "seeds": seeds, "control": False})
+
+    # ------------------------------------------------------------ all rows
+
+    def _first_round(self, units: dict[str, list[Task]]) -> None:
+        """The exact solution, then the others from cheap to dear; LIBSVM comes after a second round."""
+        order = sorted(units, key=lambda label: (label != self.engine, self._predicted(label)))
+        for label in order:
+            if label == self.baseline or label in self.not_run:
+                continue
+            share = EXACT if label == self.engine else METHOD
+            self._run_unit(label, units[label], share)
+
+    def _run_unit(self, label: str, tasks: list[Task], share: float) -> None:
+        expected, allowed = self._predicted(label), share * self.budget.seconds
+        if expected > allowed:
+            self.not_run[label] = self._too_slow(label)
+        elif expected > self.budget.left - 1:
+            self.not_run[label] = f"the budget was used up; it takes about {_time(expected)}"
+        else:
+            records = self._execute(tasks, min(allowed, self._limit(expected)))
+            self.not_run.pop(label, None)
+            self.planned += [task for task in tasks if task.id in self.known]
+            self._report(label, records)
+
+    def _round(self, seed: int, units: dict[str, list[Task]]) -> bool:
+        """The methods that matter, with another seed; False if the budget did not allow for all of them."""
+        chosen = self._worth_repeating()
+        if not chosen:
+            return False
+        done = []
+        for label in chosen:
+            records = self._execute(units[label], self._limit(self._cost(label)))
+            if cost_of([record for record in records if record.method == label]) is None:
+                self.say(f"seed {seed}: not complete, not counted ({label} did not finish)")
+                return False
+            done += units[label]
+        self.planned += done
+        self.say(f"seed {seed}: {len(chosen)} methods repeated")
+        return True
+
+    def _worth_repeating(self) -> list[str]:
+        """The exact solution and all that no other beats clearly; if that takes too long, only the front."""
+        ends = {label: self._first_result(label) for label in self._finished_labels() if label != self.baseline}
+        ends = {label: result for label, result in ends.items() if result}
+        for margin in (True, False):
+            rivals = {label: [other for name, other in ends.items() if name != label] for label in ends}
+            chosen = [
+                label for label, own in ends.items()
+                if label == self.engine or not any(_beats(other, own, margin) for other in rivals[label])
+            ]  # fmt: skip
+            if math.fsum(map(self._cost, chosen)) < self.budget.left - 1:
+                return sorted(chosen, key=self._cost)
+        return []
+
+    def _run_baseline(self, units: dict[str, list[Task]]) -> None:
+        """LIBSVM on all rows if that fits; else on as many rows as fit, and our engine on as many."""
+        label = self.baseline
+        if label not in units or label in self._finished_labels():
+            return
+        if self._predicted(label) <= min(EXACT * self.budget.seconds, self.budget.left - 1):
+            self._run_unit(label, units[label], EXACT)
+            return
+        self.not_run[label] = self._too_slow(label)
+        growth = self.growth.get(label)
+        seconds = min(0.1 * self.budget.seconds, 0.4 * self.budget.left)
+        if growth is None or seconds < growth.last.train:
+            return
+        rows = int(f"{min(self.rows // 2, growth.rows_within(seconds)):.1e}".replace(".", "").split("e")[0])
+        rows *= 10 ** (len(str(min(self.rows // 2, growth.rows_within(seconds)))) - 2)
+        if rows >= 1.5 * growth.last.rows:
+            why = self.not_run.pop(label)
+            self._on_part(rows, {label, self.engine}, share=0.2)
+            self.not_run.setdefault(label, why)
+
+    # ------------------------------------------------------------ predictions and results
+
+    def _predicted(self, label: str, rows: int | None = None, test_rows: int | None = None) -> float:
+        """Seconds of a method with its control; 0 where nothing is known."""
+        growth = self.growth.get(label)
+        all_rows = rows is None
+        rows, test_rows = (self.rows, self.test_rows) if all_rows else (rows, test_rows)
+        return (growth and growth.seconds(rows, min(test_rows, self.test_rows))) or 0.0
+
+    def _limit(self, expected: float) -> float:
+        least = max(_LEAST, PART * self.budget.seconds)
+        return max(_LEAST, min(self.budget.left, max(least, _WRONG_BY * expected)))
+
+    def _too_slow(self, label: str) -> str:
+        growth = self.growth[label]
+        return (
+            f"about {_time(growth.train_seconds(self.rows))} on all rows, as it grows with the power "
+            f"{growth.exponent:.1f} of the rows ({_time(growth.last.train)} on {growth.last.rows:,})"
+        )
+
+    def _finished_labels(self) -> list[str]:
+        planned = {task.id for task in self.planned}
+        fits = (task for task in self.planned if task.kind == "fit" and controlled_label(task.method) is None)
+        return list(dict.fromkeys(task.method for task in fits if task.id in planned and self._ended(task)))
+
+    def _ended(self, task: Task) -> bool:
+        record = self.known.get(task.id)
+        return record is not None and record.is_finished
+
+    def _of(self, label: str) -> list[Record]:
+        """Records of the first round."""
+        ids = dict.fromkeys(
+            task.id for task in self.planned
+            if task.seed == self.config.seeds[0] and label in (task.method, controlled_label(task.method))
+        )  # fmt: skip
+        return [self.known[id_] for id_ in ids if id_ in self.known]
+
+    def _cost(self, label: str) -> float:
+        """Wall seconds of the first round, its control included."""
+        return math.fsum(record.seconds.get("total") or 0.0 for record in self._of(label))
+
+    def _first_result(self, label: str) -> tuple[float, float, int] | None:
+        """Score (greater is better), training seconds, test rows."""
+        records = [record for record in self._of(label) if record.method == label]
+        cost, fit = cost_of(records), next(record for record in records if record.is_fit)
+        if cost is None:
+            return None
+        score = fit.scores["accuracy"] if "accuracy" in fit.scores else -fit.scores["mse"]
+        return score, cost.train, fit.sizes["test_rows"]
+
+    def _report(self, label: str, records: list[Record]) -> None:
+        own = [record for record in records if record.method == label]
+        cost = cost_of(own)
+        if cost is None:
+            bad = next((record for record in own if not record.is_finished), None)
+            self.not_run[label] = f"{bad.status}: {bad.reason}" if bad else "the budget was used up"
+            self.say(f"{label}: {self.not_run[label]}")
+            return
+        scores = next(record for record in own if record.is_fit).scores
+        found = f"accuracy {100 * scores['accuracy']:.2f} %" if "accuracy" in scores else f"MSE {scores['mse']:.4g}"
+        self.say(f"{label}: {_time(cost.train)}, {found}")
+
+    # ------------------------------------------------------------ tasks
+
+    def _units(self, config: Config) -> dict[int, dict[str, list[Task]]]:
+        """Seed -> label -> the tasks of a method and of its random control, in the order in which they run."""
+        tasks = expand(config)
+        agenda = make_agenda(config, tasks, self.earlier, self.store.folder, rerun="failed")
+        self.known |= agenda.known
+        found: dict[int, dict[str, list[Task]]] = {seed: {} for seed in config.seeds}
+        for task in tasks:
+            label = controlled_label(task.method) or task.method
+            found[task.seed].setdefault(label, []).append(task)
+        return found
+
+    def _execute(self, tasks: list[Task], limit: float) -> list[Record]:
+        """The records of these tasks, as far as the budget allows."""
+        records = []
+        for task in tasks:
+            seconds = max(0.1, min(limit, self.budget.left))
+            limits = self.config.limits.model_copy(update={"seconds": round(seconds, 1)})
+            if task.id not in self.known and self.budget.left <= 0:
+                break
+            agenda = Agenda(self.config.model_copy(update={"limits": limits}), [task], self.known)
+            made = execute(agenda, self.store, self.workers)
+            self.known |= {record.id: record for record in made}
+            records += [record.renamed({"method": task.method}) for record in made]
+        return records
+
+
+def ladder(rows: int) -> list[int]:
+    """Parts of the rows to begin with; none if all rows are few."""
+    steps = max(0, math.ceil(math.log(rows / FIRST_ROWS, STEP)) - 1) if rows > FIRST_ROWS else 0
+    return [FIRST_ROWS * STEP**step for step in range(steps + 1)] if rows >= STEP * FIRST_ROWS else []
+
+
+def _beats(other: tuple, own: tuple, clearly: bool) -> bool:
+    """Whether the other is as fast and better; clearly means by more than the test rows' chance."""
+    margin = 0.0
+    if clearly:
+        if own[0] < 0:  # mean squared errors
+            margin = 0.05 * abs(own[0])
+        else:
+            margin = 2 * math.sqrt(max(0.0, 2 - own[0] - other[0]) / own[2])
+    is_better = other[0] > own[0] + margin or (not clearly and other[0] == own[0] and other[1] < own[1])
+    return is_better and other[1] <= own[1]
+
+
+def _time(seconds: float) -> str:
+    if seconds < 1:
+        return f"{seconds:.2g} s"
+    if seconds < 120:
+        return f"{seconds:.3g} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} hours"

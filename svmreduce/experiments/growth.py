@@ -1,0 +1,78 @@
+"""How the cost of a method grows with the rows, learned from its runs on fewer rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from svmreduce.experiments.records import Record
+
+USUAL = 2.0  # exponent of a kernel method, where a single size is known
+STEEPEST = 3.0
+_CLEAR = 0.02  # seconds: below it, overhead hides the growth
+
+
+class Cost(NamedTuple):
+    """What one reduction with its fit took, without loading."""
+
+    rows: int
+    train: float
+    predict: float
+    test_rows: int
+
+    @property
+    def total(self) -> float:
+        return self.train + self.predict
+
+
+def cost_of(records: list[Record]) -> Cost | None:
+    """The cost of a fit and what came before it; None unless all of it finished."""
+    if not records or not all(record.is_finished for record in records):
+        return None
+    fit = next(record for record in records if record.is_fit)
+    total = math.fsum(record.seconds["total"] - record.seconds.get("load", 0.0) for record in records)
+    predict = fit.seconds.get("predict") or 0.0
+    return Cost(fit.sizes["train_rows"], max(1e-6, total - predict), predict, fit.sizes["test_rows"])
+
+
+@dataclass
+class Growth:
+    """A power of the rows through the last two sizes: seconds ~ rowsᵉˣᵖᵒⁿᵉⁿᵗ."""
+
+    costs: list[Cost] = field(default_factory=list)
+
+    def add(self, cost: Cost) -> None:
+        self.costs = sorted([*self.costs, cost])
+
+    @property
+    def last(self) -> Cost | None:
+        return self.costs[-1] if self.costs else None
+
+    @property
+    def exponent(self) -> float:
+        """Between 1 and 3. Times of milliseconds say nothing about it."""
+        clear = [cost for cost in self.costs if cost.train >= _CLEAR]
+        if len(clear) < 2:
+            return USUAL if clear else 1.0
+        first, last = clear[-2:]
+        if last.rows == first.rows:
+            return USUAL
+        return min(STEEPEST, max(1.0, math.log(last.train / first.train) / math.log(last.rows / first.rows)))
+
+    def train_seconds(self, rows: int) -> float | None:
+        last = self.last
+        return None if last is None else last.train * (rows / last.rows) ** self.exponent
+
+    def seconds(self, rows: int, test_rows: int) -> float | None:
+        """Of training and prediction; a model has support vectors in proportion to its rows."""
+        last = self.last
+        if last is None:
+            return None
+        per_test_row = last.predict / max(1, last.test_rows)
+        return self.train_seconds(rows) + per_test_row * test_rows * max(1.0, rows / last.rows)
+
+    def rows_within(self, seconds: float) -> int:
+        """How many rows can be trained on in this time."""
+        last = self.last
+        return int(last.rows * (seconds / last.train) ** (1 / self.exponent)) if last else 0
