@@ -49,6 +49,9 @@ class GridCell:
     mse: float | None = None
     vectors: float | None = None
     kept_share: float | None = None
+    primal: float | None = None  # of the SVM over all training rows
+    test_rows: float | None = None
+    wrong: str | None = None  # which test rows, as `worker` packs them; of the first repeat
     reduction: SharedReduction | None = None
 
     @property
@@ -154,6 +157,9 @@ def _cell(repeats: list[Record], reductions: dict[str, SharedReduction]) -> Grid
         mse=_merged(scores, "mse", fmean),
         vectors=_merged(sizes, "vectors", fmean),
         kept_share=_over_known((record.kept_share for record in finished), fmean),
+        primal=_merged([record.counters for record in finished], "primal", fmean),
+        test_rows=_merged(sizes, "test_rows", fmean),
+        wrong=finished[0].counters.get("wrong"),
         reduction=None if used is None else reductions.get(used, SharedReduction(used, None)),
     )
 

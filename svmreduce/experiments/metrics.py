@@ -290,7 +290,7 @@ def best_point(method: MethodResults) -> tuple[Point | None, list[float]]:
     fact, sign = ("mse", -1) if method.task == "regression" else ("accuracy", 1)
     scores = _scores_by_point(method, fact)
     most = max(map(len, scores.values()), default=0)
-    candidates = sorted((point for point, values in scores.items() if len(values) == most), key=_order)
+    candidates = sorted((point for point, values in scores.items() if len(values) == most), key=point_order)
     best = max(candidates, key=lambda point: sign * fmean(scores[point]), default=None)
     return best, scores.get(best, [])
 
@@ -299,7 +299,7 @@ def _names(point: Point) -> tuple[str, ...]:
     return tuple(name for name, _ in point)
 
 
-def _order(point: Point) -> list:
+def point_order(point: Point) -> list:
     """Numbers by size, before anything else by its text."""
     return [(0, value) if isinstance(value, (int, float)) else (1, str(value)) for _, value in point]
 

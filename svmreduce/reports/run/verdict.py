@@ -1,0 +1,290 @@
+"""The answer before the tables: what to use on each data set, what it gains, what it loses, and how sure that is.
+
+The recommendation is the quickest method on the front whose loss against the exact solution is surely no more than
+`standing.LEVEL`. Nothing that ran is both quicker and better. A second, quicker one is named with what it loses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from svmreduce.experiments.ordering import natural_key
+from svmreduce.experiments.recorded_run import Run
+from svmreduce.experiments.records import FINISHED, RANDOM
+from svmreduce.experiments.standing import LEVEL, TOO_SHORT, AgainstControl, Difference, Standing, Standings
+
+WORTH = 1.5
+"""A method that loses something is worth a word if it is at least this many times as fast."""
+ACCEPTABLE = {"classification": 0.01, "regression": 0.05}
+"""The most that the second, quicker proposal may lose: a point of accuracy, a twentieth of the RMSE."""
+NOTHING_TO_SAVE = 0.05
+"""Seconds of the exact solution below which no time can be saved, and times decide nothing."""
+_ENGINES = {"smo": "our SMO engine", "libsvm": "LIBSVM", "libsvm_svr": "LIBSVM", "liblinear": "LIBLINEAR",
+            "decomposition": "our SMO engine", "decomposition_svr": "our SMO engine"}  # fmt: skip
+
+
+def verdicts(run: Run) -> list[DatasetVerdict]:
+    """One verdict per data set with a result, in natural order."""
+    found = [DatasetVerdict(name, Standings(run.methods[name]), run) for name in sorted(run.methods, key=natural_key)]
+    return [verdict for verdict in found if verdict.standings.all]
+
+
+@dataclass(frozen=True, eq=False)
+class DatasetVerdict:
+    """What the records of one data set say to somebody who has to choose."""
+
+    dataset: str
+    standings: Standings
+    run: Run
+
+    @property
+    def is_regression(self) -> bool:
+        return self.standings.task == "regression"
+
+    @property
+    def front(self) -> list[Standing]:
+        """Accuracy (or RMSE) against seconds of reduction and training: nothing beats these in both."""
+        return self.standings.front
+
+    @property
+    def reference(self) -> Standing | None:
+        """The exact solution that losses and speed-ups refer to."""
+        return self.standings.reference
+
+    @cached_property
+    def recommended(self) -> Standing | None:
+        """The quickest on the front that is surely as good as the exact solution; if none is sure, the quickest that
+        was measured to be. Where there is no time to be saved, the exact solution."""
+        if self.is_tiny:
+            exact = [one for one in self.standings.all if one.counts and one.is_exact and self.is_sure(one)]
+            return next(iter(exact), self.reference)
+        level = [one for one in self.front if self.loss(one).middle <= LEVEL[self.standings.task]]
+        return next((one for one in level if self.is_sure(one)), next(iter(level), None))
+
+    @cached_property
+    def quicker(self) -> Standing | None:
+        """The quickest on the front that loses an acceptable part and is worth it."""
+        if self.recommended is None or self.is_tiny:
+            return None
+        limit = ACCEPTABLE[self.standings.task]
+        for one in self.front:
+            gain = self.standings.speedup(one, self.recommended)
+            if self.loss(one).middle <= limit and gain >= WORTH:
+                return one
+        return None
+
+    @cached_property
+    def against_controls(self) -> list[AgainstControl]:
+        """Every reduction against its random control, paired over the cells that both have."""
+        return self.standings.against_controls
+
+    def loss(self, one: Standing) -> Difference | None:
+        return self.standings.loss(one)
+
+    def is_sure(self, one: Standing) -> bool:
+        """Whether its loss is none beyond chance; an exact solver on all rows has the same solution by construction."""
+        loss, level = self.loss(one), LEVEL[self.standings.task]
+        return one is self.reference or loss.high <= level or (one.is_exact and abs(loss.middle) <= level)
+
+    def shares(self, one: Standing) -> dict[str, float] | None:
+        """The engine's and the reduction's part of the speed-up over the reference; their product is the speed-up."""
+        engine = self.standings.same_engine(one)
+        if engine is None or self.reference is None or not engine.counts:
+            return None
+        return {
+            "engine": self.standings.speedup(engine, self.reference),
+            "reduction": self.standings.speedup(one, engine),
+        }
+
+    @property
+    def is_tiny(self) -> bool:
+        """Whether the exact solution takes so little time that there is nothing to decide."""
+        return self.reference is not None and self.reference.seconds < NOTHING_TO_SAVE
+
+    def marks(self, one: Standing) -> tuple[str, ...]:
+        """What limits its figures: why it does not decide, or that its time is too short to be measured."""
+        return one.marks + (("too short to time",) if one.seconds < TOO_SHORT else ())
+
+    def sentences(self) -> list[str]:
+        """Two to four plain sentences, the recommendation first."""
+        one = self.recommended
+        if one is None:
+            return [f"No verdict: {self._why_none()}."]
+        found = [self._use(one)]
+        if self.is_tiny:
+            found.append("There is no time to be saved on this data, and times this short decide nothing.")
+        elif self.quicker:
+            found.append(self._or(self.quicker))
+        elif len(self.standings.all) > 1:
+            found.append("Nothing quicker that ran is worth its loss.")
+        return found + self._controls()
+
+    def to_json(self) -> dict:
+        """For programs: the recommendation, the front, every method with its marks, and the controls."""
+        one = self.recommended
+        return {
+            "dataset": self.dataset,
+            "task": self.standings.task,
+            "sentences": self.sentences(),
+            "reference": self.reference and self.reference.label,
+            "reference_is_exact": bool(self.reference and self.reference.is_exact),
+            "is_decided": one is not None and not self.is_tiny,
+            "recommendation": one and self.facts(one),
+            "quicker": self.quicker and self.facts(self.quicker),
+            "front": [self.facts(other) for other in self.front],
+            "methods": [self.facts(other) for other in self.standings.all],
+            "failed": {label: _failures(self.standings.methods[label]) for label in self.failed},
+            "controls": [
+                {"method": found.method, "control": found.control, "outcome": found.outcome, "seconds": found.seconds,
+                 "control_seconds": found.control_seconds} | _difference_json(found.gain, self.is_regression, "gain")
+                for found in self.against_controls
+            ],
+        }  # fmt: skip
+
+    @property
+    def failed(self) -> list[str]:
+        """Methods without any result."""
+        return [label for label in self.standings.methods if label not in self.standings.by_label]
+
+    def facts(self, one: Standing) -> dict:
+        """A method at its best point, as raw numbers."""
+        first = self.run.fits_of[self.dataset][one.label][0]
+        parameters = first.solver_params | {f"reducer.{key}": value for key, value in first.reducer_params.items()}
+        loss = self.loss(one)
+        return {
+            "method": one.label,
+            "solver": one.method.solver,
+            "reducer": one.method.reducer,
+            "parameters": parameters | dict(one.point),
+            "words": words(one),
+            "accuracy": None if self.is_regression else one.score,
+            "rmse": one.score if self.is_regression else None,
+            **_difference_json(loss, self.is_regression, "loss"),
+            "seconds": one.seconds,
+            "reduce_seconds": one.reduce_seconds,
+            "predict_seconds": one.predict_seconds,
+            "speedup": self.standings.speedup(one, self.reference),
+            "shares": self.shares(one),
+            "kept_share": one.kept_share,
+            "vectors": one.vectors,
+            "on_front": one in self.front,
+            "is_sure": bool(loss) and one.counts and self.is_sure(one),
+            "is_control": one.is_control,
+            "marks": list(self.marks(one)),
+        }
+
+    def _why_none(self) -> str:
+        marked = [f"{one.label} {', '.join(one.marks)}" for one in self.standings.all if one.marks]
+        return "; ".join(marked) or "nothing has a result"
+
+    def _use(self, one: Standing) -> str:
+        text = f"Use {words(one)}: {seconds(one.seconds)}"
+        if one is not self.reference:
+            text += f", {times(self.standings.speedup(one, self.reference), self._is_bound(one))} {self._exact()}"
+        text += f"; {self._score(one)}"
+        loss = self.loss(one)
+        if one is self.reference or (one.is_exact and self.is_sure(one)):
+            return text + "."
+        surely = "" if self.is_sure(one) else ", which is not certain"
+        return f"{text}, {_amount(loss, self.is_regression)} {_direction(loss)} than {self._exact()}{surely}."
+
+    def _or(self, one: Standing) -> str:
+        loss = self.loss(one)
+        amount = _amount(loss, self.is_regression)
+        gain = times(self.standings.speedup(one, self.recommended), self._is_bound(one))
+        took = f"{words(one)} takes {seconds(one.seconds)} ({gain} as fast)"
+        if loss.middle <= 0:
+            return f"Here {took} and was no worse ({amount} {_direction(loss)}), but that is not certain."
+        return f"If {amount} may be lost, {took}."
+
+    def _controls(self) -> list[str]:
+        """Which reductions are better than a random sample of their size, and which are not."""
+        groups: dict[str, list[str]] = {}
+        for found in self.against_controls:
+            groups.setdefault(found.outcome, []).append(f"{found.method} ({_signed(found.gain, self.is_regression)})")
+        said = {
+            "better": "{} {} better than a random sample of the same size",
+            "no better": "{} {} no better than a random sample of the same size",
+            "worse": "{} {} worse than a random sample of the same size",
+        }
+        parts = [
+            pattern.format(_listed(groups[outcome]), "are" if len(groups[outcome]) > 1 else "is")
+            for outcome, pattern in said.items()
+            if outcome in groups
+        ]
+        return ["; ".join(parts) + "."] if parts else []
+
+    def _exact(self) -> str:
+        return words(self.reference).removesuffix(" on all rows")
+
+    def _score(self, one: Standing) -> str:
+        return f"RMSE {one.score:.4g}" if self.is_regression else f"accuracy {100 * one.score:.2f} %"
+
+    def _is_bound(self, one: Standing) -> bool:
+        return one.seconds < TOO_SHORT
+
+
+def words(one: Standing) -> str:
+    """A method as a sentence names it: *our SMO engine on all rows*, *a random 20 % of the rows with our SMO engine*."""
+    method = one.method
+    named = method.solver if method.label.startswith(method.solver) else ""
+    engine = _ENGINES.get(method.solver, method.solver)
+    if method.reducer is None:
+        name = engine + method.label.removeprefix(method.solver) if named else method.label
+        return f"{name} on all rows" if one.is_exact else name
+    share = "" if one.kept_share is None else f"{100 * one.kept_share:.3g} %"
+    if method.reducer == RANDOM:
+        return f"a random {share} of the rows with {engine}" if share else f"a random sample with {engine}"
+    return f"{method.label} ({share} of the rows)" if share else method.label
+
+
+def seconds(value: float) -> str:
+    if value >= 120:
+        return f"{value / 60:.3g} min" if value < 7200 else f"{value / 3600:.3g} h"
+    return f"{value:.3g} s" if value >= 0.1 else f"{1000 * value:.2g} ms"
+
+
+def times(ratio: float, is_bound: bool = False) -> str:
+    digits = f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.2g}"
+    return f"{'at least ' if is_bound else ''}{digits} times"
+
+
+def _amount(loss: Difference, is_regression: bool) -> str:
+    """``0.10 ± 0.05 points``, without a sign."""
+    unit = "% of the RMSE" if is_regression else "points"
+    spread = "" if loss.half is None else f" ± {100 * loss.half:.2f}"
+    return f"{abs(100 * loss.middle):.2f}{spread} {unit}"
+
+
+def _signed(gain: Difference, is_regression: bool) -> str:
+    return ("+" if gain.middle >= 0 else "−") + _amount(gain, is_regression)
+
+
+def _direction(loss: Difference) -> str:
+    return "better" if loss.middle < 0 else "worse"
+
+
+def _difference_json(found: Difference | None, is_regression: bool, name: str) -> dict:
+    """In points of accuracy, or in percent of the RMSE."""
+    key = f"{name}_percent" if is_regression else f"{name}_points"
+    if found is None:
+        return {key: None, "interval": None, "over": None}
+    interval = None if found.half is None else [100 * found.low, 100 * found.high]
+    return {key: 100 * found.middle, "interval": interval, "over": found.over}
+
+
+def _failures(method) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for cell in method.cells.values():
+        if cell.status not in FINISHED:
+            found[cell.status] = found.get(cell.status, 0) + 1
+    return found
+
+
+def _listed(names: Iterable[str], most: int = 4) -> str:
+    names = list(names)
+    if len(names) > most:
+        names = [*names[: most - 1], f"{len(names) - most + 1} more"]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
