@@ -8,7 +8,7 @@ from collections import Counter
 import click
 
 from svmreduce.cli.common import json_option, print_json, quiet_option, typed_command
-from svmreduce.cli.experiment import config_options, load_config, open_records, run_folder
+from svmreduce.cli.experiment import as_yaml, config_options, load_config, open_records, run_folder
 from svmreduce.printable import one_line
 
 EXIT_FAILED = 3
@@ -53,7 +53,7 @@ def run(config, out, scale, settings, timeout, memory, jobs, engine, scheduler, 
             click.echo(f"passed over {earlier.unreadable} unreadable lines in {earlier.path}", err=True)
         agenda = make_agenda(experiment, tasks, earlier, folder, engine=engine, rerun=rerun or "")
         store.write_plan(agenda.as_dict())
-        store.write_config(_as_yaml(experiment, typed_command()))
+        store.write_config(as_yaml(experiment, typed_command()))
         progress = _Progress(agenda, quiet or as_json)
         try:
             with open_engine(engine, jobs=jobs, threads=experiment.threads, scheduler=scheduler) as workers, progress:
@@ -69,15 +69,6 @@ def run(config, out, scale, settings, timeout, memory, jobs, engine, scheduler, 
     elif not quiet:
         _summary(folder, records, agenda, failed, statuses["skipped"])
     sys.exit(EXIT_FAILED if failed else 0)
-
-
-def _as_yaml(experiment, command: str) -> str:
-    """The experiment as it is run, below the command that runs it."""
-    import yaml
-
-    content = experiment.model_dump(by_alias=True, exclude_defaults=True, mode="json")
-    text = yaml.safe_dump({"name": experiment.name, "scale": experiment.scale, **content}, sort_keys=False)
-    return f"# {command}\n{text}"
 
 
 def _summary(folder, records, agenda, failed, skipped) -> None:

@@ -201,7 +201,9 @@ class BudgetedRun:
         return max(_LEAST, min(self.budget.left, max(least, _WRONG_BY * expected)))
 
     def _too_slow(self, label: str) -> str:
-        growth = self.growth[label]
+        growth = self.growth.get(label)
+        if growth is None:
+            return "the budget was used up before it was tried"
         return (
             f"about {_time(growth.train_seconds(self.rows))} on all rows, as it grows with the power "
             f"{growth.exponent:.1f} of the rows ({_time(growth.last.train)} on {growth.last.rows:,})"

@@ -15,8 +15,8 @@ _SHARES = [0.02, 0.1, 0.3]
 # task -> the official solver, our engine on all rows, and everything else; a name that is not installed is left out
 _LINE_UPS = {
     "classification": (
-        {"name": "libsvm", "as": "LIBSVM"},
-        {"name": "smo", "as": "SMO"},
+        {"name": "libsvm"},
+        {"name": "smo"},
         [
             {"name": "smo", "as": "random sample", "reducer": {"name": "random", "share": _SHARES}},
             {"name": "smo", "as": "AESVM", "reducer": {"name": "derive_rs", "epsilon": [0.1, 0.01, 0.001]}},
@@ -34,8 +34,8 @@ _LINE_UPS = {
         ],
     ),
     "regression": (
-        {"name": "libsvm_svr", "as": "LIBSVM"},
-        {"name": "decomposition_svr", "as": "SMO"},
+        {"name": "libsvm_svr"},
+        {"name": "decomposition_svr"},
         [
             {"name": "decomposition_svr", "as": "random sample", "reducer": {"name": "random", "share": _SHARES}},
             {"name": "decomposition_svr", "as": "Mahalanobis", "reducer": {"name": "mahalanobis", "share": 0.1}},
@@ -47,7 +47,7 @@ _LINE_UPS = {
 
 def engine_label(task: str) -> str:
     """What our engine on all rows is called, which solves the same problem as LIBSVM."""
-    return _LINE_UPS[task][1]["as"]
+    return _LINE_UPS[task][1]["name"]
 
 
 def bench_config(
@@ -71,7 +71,7 @@ def bench_config(
     only : leave out all others but LIBSVM and our engine
     """
     baseline, engine, others = _LINE_UPS[task]
-    taken = {entry["as"] for entry in (baseline, engine, *others)}
+    taken = {entry.get("as", entry["name"]) for entry in (baseline, engine, *others)}
     named = [_entry(word, engine, taken) for word in more]
     known = [] if only else [entry for entry in others if entry["name"] in SOLVERS.where]
     content = {
@@ -80,7 +80,7 @@ def bench_config(
         "datasets": [dataset],
         "grid": {key: [value] for key, value in point.items()},
         "solvers": [baseline, engine, *known, *named],
-        "baseline": baseline["as"],
+        "baseline": baseline["name"],
         "seeds": list(range(first_seed, first_seed + seeds)),
         "threads": threads,
         "limits": {"seconds": 3600},
