@@ -40,7 +40,7 @@ def code_version() -> str:
     """A hash of all code that a result can depend on; commands and reports do not count."""
     package = Path(__file__).resolve().parents[1]
     files = [*package.glob("*.py"), *(file for part in _RESULTS_COME_FROM for file in (package / part).rglob("*.py"))]
-    files += [package / "experiments" / name for name in ("load_split.py", "worker.py")]
+    files += [package / "experiments" / name for name in ("load_split.py", "primal.py", "worker.py")]
     digest = hashlib.sha256()
     for file in sorted(files):
         digest.update(file.relative_to(package).as_posix().encode() + b"\0" + file.read_bytes())

@@ -19,6 +19,8 @@ from svmreduce.experiments.records import FINISHED, NOT_CONVERGED, OK, RANDOM, R
 Point = tuple[tuple[str, Hashable], ...]
 """A grid point as sorted (name, value) pairs, so that 1 and 1.0 are the same."""
 
+_PROBLEM = ("C", "kernel", "gamma", "coef0", "degree", "epsilon")  # of a solver: what it minimises
+
 
 class Place(NamedTuple):
     """Where two methods meet: the same grid point on the same training rows."""
@@ -77,6 +79,11 @@ class MethodResults:
 
     def shares_engine(self, other: MethodResults) -> bool:
         return (self.solver, self.settings) == (other.solver, other.settings)
+
+    def shares_problem(self, other: MethodResults) -> bool:
+        """Whether both mean the same objective at the same grid point, as far as they say."""
+        mine, theirs = ({key: value for key, value in one.settings if key in _PROBLEM} for one in (self, other))
+        return mine == theirs
 
 
 @dataclass(frozen=True)

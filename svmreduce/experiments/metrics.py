@@ -36,7 +36,7 @@ class SummaryMetric:
     factor: float = 1.0  # fractions are stored, percent are shown
 
     def show(self, value: float | None) -> str:
-        return "–" if value is None else f"{value * self.factor:.{self.digits}f}"
+        return "–" if value is None else f"{round(value * self.factor, self.digits) + 0.0:.{self.digits}f}"
 
 
 def expected_speedup(own: MethodResults, other: MethodResults | None, fact: str) -> MetricValue:
@@ -124,6 +124,14 @@ def mean_at_own_cells(own: MethodResults, other: MethodResults | None, fact: str
     return _mean(_known((theirs for theirs, _ in _pairs(own, other)), fact))
 
 
+def primal_excess(own: MethodResults, exact: MethodResults | None) -> MetricValue:
+    """How far the primal objective over all training rows is above that of the same problem solved on all of them."""
+    if exact is None or not own.shares_problem(exact):
+        return NOTHING
+    sides = [(theirs.primal, ours.primal) for theirs, ours in _pairs(own, exact)]
+    return _mean([ours / theirs - 1 for theirs, ours in sides if theirs and ours is not None])
+
+
 def _against(
     suffix: str, words: str, pick: Callable[[MethodComparison], MethodResults | None]
 ) -> tuple[SummaryMetric, ...]:
@@ -166,6 +174,14 @@ METRICS: dict[str, SummaryMetric] = {
             "lower",
             4,
             lambda c: mean_at_own_cells(c.own, c.random_sample, "mse"),
+        ),
+        SummaryMetric(
+            "primal_excess",
+            "primal above exact (%)",
+            "lower",
+            2,
+            lambda c: primal_excess(c.own, c.same_engine or c.baseline),
+            100,
         ),
         SummaryMetric("kept_percent", "kept (%)", "lower", 1, lambda c: kept_percent(c.own)),
         SummaryMetric("vectors", "vectors", "lower", 0, lambda c: mean_of(c.own, "vectors")),

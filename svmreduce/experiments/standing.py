@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import math
 import zlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
@@ -32,7 +32,6 @@ EXACT = (
     "sklearn.svm:SVR",
 )  # fmt: skip
 """Solvers of the whole problem to a tolerance: on all rows, they are what a reduction is compared with."""
-_FEWEST_POINTS = 4
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Difference:
 
     middle: float
     half: float | None  # of the 95 % interval; None where one pair says nothing about the spread
-    over: str  # what was paired: "5 folds", "3 seeds", "12 grid points", "500 test rows"
+    over: str  # what was paired: "5 folds", "3 seeds", "one training set"
 
     @property
     def high(self) -> float:
@@ -223,8 +222,8 @@ def _unfinished(at: dict[Point, dict], splits: set) -> str:
 def _difference(pairs: list[tuple[GridCell, GridCell, Place]], task: str) -> Difference | None:
     """First minus second in what is lost, over pairs of cells with their places.
 
-    Folds and seeds are what repeats; of one alone, several grid points are. The interval is Student's, and never narrower than
-    what the test rows allow: two classifiers that differ on few rows of one test set may do so by chance.
+    Folds and seeds are what repeats; the interval over them is Student's. It is never narrower than what the test rows
+    allow: two classifiers that differ on few rows of one test set may do so by chance.
     """
     pairs = [pair for pair in pairs if None not in map(_score_or_none, pair[:2])]
     if not pairs:
@@ -235,25 +234,22 @@ def _difference(pairs: list[tuple[GridCell, GridCell, Place]], task: str) -> Dif
         value = (a / b - 1 if b else 0.0) if task == "regression" else b - a
         lost.setdefault(place.split, []).append(value)
     by_split = [fmean(values) for values in lost.values()]
-    repeated = by_split if len(by_split) > 1 else next(iter(lost.values()))
-    if len(by_split) == 1 and len(repeated) < _FEWEST_POINTS:
-        repeated = by_split
-    half = mean_interval(repeated)
-    over = _over(lost, len(repeated)) if len(repeated) > 1 else ""
+    half, over = mean_interval(by_split), _over(lost)
     by_rows = [variance for worse, better, _ in pairs if (variance := _row_variance(worse, better)) is not None]
     if by_rows:
         tests = len({fold for fold, _ in lost})  # seeds may share their test rows
         floor = 1.96 * math.sqrt(fmean(by_rows) / tests)
         if half is None or floor > half:
-            half, over = floor, over or f"{pairs[0][0].test_rows:.0f} test rows"
+            half = floor
     return Difference(fmean(by_split), half, over)
 
 
-def _over(lost: dict[tuple, list], count: int) -> str:
-    if len(lost) == 1:
-        return f"{count} grid points"
-    folds, seeds = ({split[part] for split in lost} for part in (0, 1))
-    return f"{count} {'folds and seeds' if len(folds) > 1 < len(seeds) else 'folds' if len(folds) > 1 else 'seeds'}"
+def _over(splits: Collection[tuple[int, int]]) -> str:
+    if len(splits) == 1:
+        return "one training set"
+    folds, seeds = ({split[part] for split in splits} for part in (0, 1))
+    names = [name for name, known in (("folds", folds), ("seeds", seeds)) if len(known) > 1]
+    return f"{len(splits)} {' and '.join(names)}"
 
 
 def _row_variance(one: GridCell, other: GridCell) -> float | None:

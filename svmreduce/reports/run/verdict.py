@@ -227,7 +227,7 @@ class DatasetVerdict:
 
 
 def words(one: Standing) -> str:
-    """A method as a sentence names it: *our SMO engine on all rows*, *a random 20 % of the rows with our SMO engine*."""
+    """A method as a sentence names it: *our SMO engine on all rows*, *a random 20 % of the rows with LIBSVM*."""
     method = one.method
     named = method.solver if method.label.startswith(method.solver) else ""
     engine = _ENGINES.get(method.solver, method.solver)
