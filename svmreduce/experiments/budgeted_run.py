@@ -12,7 +12,7 @@ from collections.abc import Callable
 from time import monotonic
 
 from svmreduce.experiments.config import Config
-from svmreduce.experiments.growth import Growth, cost_of
+from svmreduce.experiments.growth import LINEAR, USUAL, Growth, cost_of
 from svmreduce.experiments.planning import Task, expand
 from svmreduce.experiments.records import Record, controlled_label
 from svmreduce.experiments.runner import Agenda, execute, make_agenda
@@ -20,6 +20,7 @@ from svmreduce.experiments.store import Store
 
 FIRST_ROWS, STEP, PART_TEST_ROWS = 1000, 4, 2000
 PART, METHOD, EXACT = 0.05, 0.25, 0.45  # of the budget: a method on a part, on all rows, and the exact solution
+CHEAP = 0.2  # of what is left
 _WRONG_BY = 4  # times that a prediction may be wrong before a task is ended
 _LEAST = 2.0  # seconds that every task gets
 
@@ -88,7 +89,7 @@ class BudgetedRun:
             if labels is not None and label not in labels:
                 continue
             expected = self._predicted(label, rows, PART_TEST_ROWS)
-            if label in self.not_run or not self._may_go_on(label, expected, allowed, rows):
+            if label in self.not_run or not self._may_go_on(label, expected, allowed):
                 continue
             records = self._execute(units[label], min(allowed, self._limit(expected)))
             cost = cost_of(records)
@@ -98,14 +99,16 @@ class BudgetedRun:
                 self.not_run[label] = f"on {rows:,} rows: {why}"
             else:
                 done += 1
-                self.growth.setdefault(label, Growth()).add(cost)
+                usual = 1.0 if units[label][-1].solver in LINEAR else USUAL
+                self.growth.setdefault(label, Growth(usual)).add(cost)
         self.say(f"{rows:,} of {self.rows:,} rows: {done} methods measured")
 
-    def _may_go_on(self, label: str, expected: float, allowed: float, rows: int) -> bool:
-        """Whether a larger part can be run, and is of use: one who is too slow there is too slow on all rows."""
+    def _may_go_on(self, label: str, expected: float, allowed: float) -> bool:
+        """Whether a larger part can be run; a method that is too slow on all rows as well has had its chance."""
         if expected <= min(allowed, self.budget.left):
             return True
-        if label not in (self.engine, self.baseline):  # these two may still be of use on fewer rows
+        is_hopeless = self._predicted(label) > METHOD * self.budget.seconds
+        if is_hopeless and label not in (self.engine, self.baseline):  # these two are of use on fewer rows
             self.not_run[label] = self._too_slow(label)
         return False
 
@@ -117,13 +120,14 @@ class BudgetedRun:
     # ------------------------------------------------------------ all rows
 
     def _first_round(self, units: dict[str, list[Task]]) -> None:
-        """The exact solution, then the others from cheap to dear; LIBSVM comes after a second round."""
-        order = sorted(units, key=lambda label: (label != self.engine, self._predicted(label)))
+        """The exact solution, then the others from cheap to dear; LIBSVM last, and later if it is dear."""
+        order = sorted(units, key=lambda label: (label != self.engine, label == self.baseline, self._predicted(label)))
         for label in order:
-            if label == self.baseline or label in self.not_run:
+            if label in self.not_run:
                 continue
-            share = EXACT if label == self.engine else METHOD
-            self._run_unit(label, units[label], share)
+            if label == self.baseline and self._predicted(label) > CHEAP * self.budget.left:
+                continue
+            self._run_unit(label, units[label], EXACT if label == self.engine else METHOD)
 
     def _run_unit(self, label: str, tasks: list[Task], share: float) -> None:
         expected, allowed = self._predicted(label), share * self.budget.seconds
@@ -154,18 +158,22 @@ class BudgetedRun:
         return True
 
     def _worth_repeating(self) -> list[str]:
-        """The exact solution and all that no other beats clearly; if that takes too long, only the front."""
-        ends = {label: self._first_result(label) for label in self._finished_labels() if label != self.baseline}
+        """All methods if they are quick; else those that no other beats clearly; if that takes too long, the front."""
+        ends = {label: self._first_result(label) for label in self._finished_labels()}
         ends = {label: result for label, result in ends.items() if result}
-        for margin in (True, False):
-            rivals = {label: [other for name, other in ends.items() if name != label] for label in ends}
-            chosen = [
-                label for label, own in ends.items()
-                if label == self.engine or not any(_beats(other, own, margin) for other in rivals[label])
-            ]  # fmt: skip
+        quick = list(ends)
+        if math.fsum(map(self._cost, quick)) < CHEAP * self.budget.left:
+            return sorted(quick, key=self._cost)
+        ends.pop(self.baseline, None)
+        for clearly in (True, False):
+            chosen = [label for label in ends if label == self.engine or not self._is_beaten(label, ends, clearly)]
             if math.fsum(map(self._cost, chosen)) < self.budget.left - 1:
                 return sorted(chosen, key=self._cost)
         return []
+
+    @staticmethod
+    def _is_beaten(label: str, ends: dict[str, tuple], clearly: bool) -> bool:
+        return any(_beats(other, ends[label], clearly) for name, other in ends.items() if name != label)
 
     def _run_baseline(self, units: dict[str, list[Task]]) -> None:
         """LIBSVM on all rows if that fits; else on as many rows as fit, and our engine on as many."""
@@ -180,8 +188,7 @@ class BudgetedRun:
         seconds = min(0.1 * self.budget.seconds, 0.4 * self.budget.left)
         if growth is None or seconds < growth.last.train:
             return
-        rows = int(f"{min(self.rows // 2, growth.rows_within(seconds)):.1e}".replace(".", "").split("e")[0])
-        rows *= 10 ** (len(str(min(self.rows // 2, growth.rows_within(seconds)))) - 2)
+        rows = _round_down(min(self.rows // 2, growth.rows_within(seconds)))
         if rows >= 1.5 * growth.last.rows:
             why = self.not_run.pop(label)
             self._on_part(rows, {label, self.engine}, share=0.2)
@@ -190,11 +197,9 @@ class BudgetedRun:
     # ------------------------------------------------------------ predictions and results
 
     def _predicted(self, label: str, rows: int | None = None, test_rows: int | None = None) -> float:
-        """Seconds of a method with its control; 0 where nothing is known."""
+        """Seconds on all rows or on these; 0 where nothing is known."""
         growth = self.growth.get(label)
-        all_rows = rows is None
-        rows, test_rows = (self.rows, self.test_rows) if all_rows else (rows, test_rows)
-        return (growth and growth.seconds(rows, min(test_rows, self.test_rows))) or 0.0
+        return growth.seconds(rows or self.rows, min(test_rows or self.test_rows, self.test_rows)) if growth else 0.0
 
     def _limit(self, expected: float) -> float:
         least = max(_LEAST, PART * self.budget.seconds)
@@ -210,9 +215,8 @@ class BudgetedRun:
         )
 
     def _finished_labels(self) -> list[str]:
-        planned = {task.id for task in self.planned}
         fits = (task for task in self.planned if task.kind == "fit" and controlled_label(task.method) is None)
-        return list(dict.fromkeys(task.method for task in fits if task.id in planned and self._ended(task)))
+        return list(dict.fromkeys(task.method for task in fits if self._ended(task)))
 
     def _ended(self, task: Task) -> bool:
         record = self.known.get(task.id)
@@ -283,6 +287,12 @@ def ladder(rows: int) -> list[int]:
     """Parts of the rows to begin with; none if all rows are few."""
     steps = max(0, math.ceil(math.log(rows / FIRST_ROWS, STEP)) - 1) if rows > FIRST_ROWS else 0
     return [FIRST_ROWS * STEP**step for step in range(steps + 1)] if rows >= STEP * FIRST_ROWS else []
+
+
+def _round_down(rows: int) -> int:
+    """Two digits are enough."""
+    step = 10 ** max(0, len(str(rows)) - 2)
+    return rows // step * step
 
 
 def _beats(other: tuple, own: tuple, clearly: bool) -> bool:

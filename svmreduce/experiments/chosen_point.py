@@ -50,23 +50,23 @@ def choose_point(
     options = {"scoring": metric, "refit": False, "threads": threads}
     if train.task == "regression":
         options["epsilon"] = given.get("epsilon", _EPSILON * float(np.std(train.y)) or _EPSILON)
-    rows, found, edges = min(FIRST_ROWS, train.n_rows), None, ()
+    rows, grids = min(FIRST_ROWS, train.n_rows), {}
     while True:
         began = perf_counter()
         X, y = _sample(train, rows, seed)
         splitter = (KFold if train.task == "regression" else StratifiedKFold)(FOLDS, shuffle=True, random_state=seed)
         found = SVMSearchCV(**axes, **options, cv=splitter, budget=max(1.0, seconds)).fit(X, y)
         took = perf_counter() - began
-        if not edges:
-            edges = _edges(found, given)
-            took *= 9 / found._scores[..., 0].size  # only neighbours follow
         best = found.best_params_
+        if not grids:
+            grids = {name: getattr(found, f"{name}_") for name in best if name not in given}
+            took *= 9 / found._scores[..., 0].size  # only neighbours follow
         axes = {name: _neighbours(getattr(found, f"{name}_"), best.get(name, 1.0), name in given) for name in axes}
         if rows == train.n_rows or perf_counter() - start + took * _GROWTH > seconds:
             break
         rows = min(STEP * rows, train.n_rows)
-    score = abs(found.best_score_)
-    return ChosenPoint(best, found.scorer_, score, rows, perf_counter() - start, edges)
+    at_edge = tuple(name for name, grid in grids.items() if grid.size > 2 and not grid[0] < best[name] < grid[-1])
+    return ChosenPoint(best, found.scorer_, abs(found.best_score_), rows, perf_counter() - start, at_edge)
 
 
 def _sample(train: Dataset, rows: int, seed: int):
@@ -84,15 +84,6 @@ def _sample(train: Dataset, rows: int, seed: int):
         raise InputError(f"{train.name}: needs two classes with at least {FOLDS} rows each")
     chosen = np.sort(np.concatenate(chosen))
     return train.X[chosen], train.y[chosen]
-
-
-def _edges(search: SVMSearchCV, given: dict) -> tuple[str, ...]:
-    found = []
-    for name, value in search.best_params_.items():
-        axis = getattr(search, f"{name}_")
-        if name not in given and axis.size > 2 and value in (axis[0], axis[-1]):
-            found.append(name)
-    return tuple(found)
 
 
 def _neighbours(axis: np.ndarray, value: float, is_given: bool) -> list[float]:

@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 from svmreduce.experiments.records import Record
 
-USUAL = 2.0  # exponent of a kernel method, where a single size is known
+USUAL = 2.0  # exponent where a single size is known
+LINEAR = frozenset({"liblinear", "nystroem", "rfeatsvm1", "rfeatsvm2", "rsvm", "pegasos"})
+"""Solvers whose time is that of a linear model: in proportion to the rows."""
 STEEPEST = 3.0
 _CLEAR = 0.02  # seconds: below it, overhead hides the growth
 
@@ -40,6 +42,7 @@ def cost_of(records: list[Record]) -> Cost | None:
 class Growth:
     """A power of the rows through the last two sizes: seconds ~ rowsᵉˣᵖᵒⁿᵉⁿᵗ."""
 
+    usual: float = USUAL
     costs: list[Cost] = field(default_factory=list)
 
     def add(self, cost: Cost) -> None:
@@ -54,10 +57,10 @@ class Growth:
         """Between 1 and 3. Times of milliseconds say nothing about it."""
         clear = [cost for cost in self.costs if cost.train >= _CLEAR]
         if len(clear) < 2:
-            return USUAL if clear else 1.0
+            return self.usual if clear else 1.0
         first, last = clear[-2:]
         if last.rows == first.rows:
-            return USUAL
+            return self.usual
         return min(STEEPEST, max(1.0, math.log(last.train / first.train) / math.log(last.rows / first.rows)))
 
     def train_seconds(self, rows: int) -> float | None:

@@ -62,7 +62,7 @@ def _about_baseline(verdict: DatasetVerdict, found: dict) -> list[str]:
         return []
     if facts["how"] == "measured":
         own = verdict.standings.by_label[facts["method"]]
-        if best is own or own is verdict.reference:
+        if best is own or own is verdict.reference or facts["speedup"] < 1.1:
             return []
         return [f"LIBSVM takes {seconds(own.seconds)} on all rows, {times(facts['speedup'])} as long."]
     ratio = facts["speedup_of_engine_on_equal_rows"]
@@ -106,18 +106,18 @@ def answer_lines(run: Run, facts: dict, width: int) -> list[str]:
         lines += [*picture(verdict, shown), ""]
     lines += [*_table(verdict, shown), ""]
     names = {one.label for one in shown}
-    beaten = [one.label for one in verdict.standings.all
-              if not one.is_control and one.label not in names and not one.marks]  # fmt: skip
-    marked = [f"{one.label} ({', '.join(one.marks)})" for one in verdict.standings.all
-              if one.marks and not one.is_control and one.label not in names]  # fmt: skip
+    rest = [one for one in verdict.standings.all if not one.is_control and one.label not in names]
     remarks = {
-        "Beaten in both time and score": beaten,
-        "Beaten at the first seed and not repeated, or not converged": marked,
+        "Beaten in both time and score": [one.label for one in rest if one.counts],
+        "Beaten at the first seed, not repeated": [
+            one.label for one in rest if one.marks and _is_partial(verdict, one)
+        ],
+        "Did not converge": [one.label for one in rest if one.marks and not _is_partial(verdict, one)],
         "Not run on all rows": [f"{label}: {why}" for label, why in facts["not_run"].items()],
     }
     for title, entries in remarks.items():
         if entries:
-            between = ", " if title.startswith("Beaten in") else "; "
+            between = "; " if title.startswith("Not") else ", "
             lines.append(fill(f"{title}: {between.join(entries)}.", width, subsequent_indent="  "))
     repeats = f"{facts['seeds']} seed{'s' * (facts['seeds'] > 1)}"
     point = ", ".join(f"{name} {value:.4g}" for name, value in facts["point"]["params"].items())
@@ -134,6 +134,11 @@ def _that_matter(verdict: DatasetVerdict, facts: dict) -> list:
     return [one for one in verdict.standings.all if one.label in wanted]
 
 
+def _is_partial(verdict: DatasetVerdict, one) -> bool:
+    """Whether only the first seed was run."""
+    return len(one.cells) < len(verdict.standings.splits)
+
+
 def _table(verdict: DatasetVerdict, shown: list) -> list[str]:
     from tabulate import tabulate
 
@@ -145,14 +150,14 @@ def _table(verdict: DatasetVerdict, shown: list) -> list[str]:
         spread = "" if loss is None or loss.half is None else f" ± {100 * loss.half:.2f}"
         rows.append([
             letter,
-            one.label,
+            f"random {100 * one.kept_share:.3g} %" if one.is_control else one.label,
             seconds(one.seconds),
             f"{one.score:.4g}" if verdict.is_regression else f"{100 * one.score:.2f} %",
             "reference" if one is verdict.reference or loss is None else f"{100 * loss.middle:.2f}{spread}",
             times(verdict.standings.speedup(one, verdict.reference)).removesuffix(" times"),
             "all" if one.kept_share in (None, 1.0) else f"{100 * one.kept_share:.3g} %",
             "recommended" if one is verdict.recommended else "quicker" if one is verdict.quicker else
-            "front" if one in verdict.front else ", ".join(one.marks),
+            "front" if one in verdict.front else "1 seed" if _is_partial(verdict, one) else ", ".join(one.marks),
         ])  # fmt: skip
     heads = ["", "method", "training", score, f"loss, {unit}", "times as fast", "rows", ""]
     align = ("left", "left", "right", "right", "right", "right", "right", "left")
