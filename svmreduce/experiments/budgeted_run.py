@@ -17,10 +17,12 @@ from svmreduce.experiments.planning import Task, expand
 from svmreduce.experiments.records import Record, controlled_label
 from svmreduce.experiments.runner import Agenda, execute, make_agenda
 from svmreduce.experiments.store import Store
+from svmreduce.memory import free_bytes
 
 FIRST_ROWS, STEP, PART_TEST_ROWS = 1000, 4, 2000
 PART, METHOD, EXACT = 0.05, 0.25, 0.45  # of the budget: a method on a part, on all rows, and the exact solution
 CHEAP = 0.2  # of what is left
+MEMORY = 0.7  # of what is free
 _WRONG_BY = 4  # times that a prediction may be wrong before a task is ended
 _LEAST = 2.0  # seconds that every task gets
 
@@ -60,6 +62,7 @@ class BudgetedRun:
         self.not_run: dict[str, str] = {}  # label -> why it did not run on all rows
         self.planned: list[Task] = []  # of the rounds that count
         self.rows = self.test_rows = 0
+        self.memory_mb = MEMORY * free_bytes() / 2**20
 
     def run(self, rows: int, test_rows: int) -> None:
         """All of it; ``rows`` and ``test_rows`` are those of one split."""
@@ -273,7 +276,7 @@ class BudgetedRun:
         records = []
         for task in tasks:
             seconds = max(0.1, min(limit, self.budget.left))
-            limits = self.config.limits.model_copy(update={"seconds": round(seconds, 1)})
+            limits = self.config.limits.model_copy(update={"seconds": round(seconds, 1), "memory_mb": self.memory_mb})
             if task.id not in self.known and self.budget.left <= 0:
                 break
             agenda = Agenda(self.config.model_copy(update={"limits": limits}), [task], self.known)
