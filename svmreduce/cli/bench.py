@@ -76,9 +76,11 @@ def bench(source, methods, test, out, html, yaml_file, as_json, quiet, n_feature
         check_writable(file, source, test)
     say = _speaker(budget_start, quiet or as_json)
     from svmreduce.experiments.budgeted_run import Budget
+    from svmreduce.experiments.candidates import check_names
     from svmreduce.paths import import_from_here_last
 
     import_from_here_last()
+    check_names(methods)
     budget = Budget(options["budget"] - REPORT_SECONDS, budget_start)
     with data_warnings(quiet) as warned:
         found = _read(source, test, choices, quiet, warned)

@@ -2,7 +2,7 @@
 
 Every method runs on growing parts of the rows first. How its time grows decides whether it is started on all rows.
 Then comes one round on all rows, the exact solution first, and further rounds with other seeds for those methods that
-no other beats clearly. A round counts only as a whole, so that all methods in it are compared on the same cells.
+no other beats clearly. These rounds count only as a whole, so that all methods in them are compared on the same cells.
 """
 
 from __future__ import annotations
@@ -72,13 +72,8 @@ class BudgetedRun:
         by_seed = self._units(self.config)
         first, *others = self.config.seeds
         self._first_round(by_seed[first])
-        for number, seed in enumerate(others):
-            if not self._round(seed, by_seed[seed]):
-                break
-            if number == 0:
-                self._run_baseline(by_seed[first])
-        if self.baseline in self.not_run or self.baseline not in self._finished_labels():
-            self._run_baseline(by_seed[first])
+        self._other_rounds({seed: by_seed[seed] for seed in others})
+        self._run_baseline(by_seed[first])
 
     # ------------------------------------------------------------ parts of the rows
 
@@ -144,33 +139,31 @@ class BudgetedRun:
             self.planned += [task for task in tasks if task.id in self.known]
             self._report(label, records)
 
-    def _round(self, seed: int, units: dict[str, list[Task]]) -> bool:
-        """The methods that matter, with another seed; False if the budget did not allow for all of them."""
-        chosen = self._worth_repeating()
-        if not chosen:
-            return False
-        done = []
-        for label in chosen:
-            records = self._execute(units[label], self._limit(self._cost(label)))
-            if cost_of([record for record in records if record.method == label]) is None:
-                self.say(f"seed {seed}: not complete, not counted ({label} did not finish)")
-                return False
-            done += units[label]
+    def _other_rounds(self, units: dict[int, dict[str, list[Task]]]) -> None:
+        """The methods that matter, with all other seeds or none: an interval from two would say nothing."""
+        chosen, done = self._worth_repeating(len(units)), []
+        for seed in units if chosen else ():
+            for label in chosen:
+                records = self._execute(units[seed][label], self._limit(self._cost(label)))
+                if cost_of([record for record in records if record.method == label]) is None:
+                    self.say(f"seed {seed}: {label} did not finish, so that only the first seed counts")
+                    return
+                done += units[seed][label]
+            self.say(f"seed {seed}: {len(chosen)} methods repeated")
         self.planned += done
-        self.say(f"seed {seed}: {len(chosen)} methods repeated")
-        return True
 
-    def _worth_repeating(self) -> list[str]:
+    def _worth_repeating(self, rounds: int) -> list[str]:
         """All methods if they are quick; else those that no other beats clearly; if that takes too long, the front."""
+        loads = (record.seconds.get("load") or 0.0 for record in map(self.known.get, (t.id for t in self.planned)))
+        left = self.budget.left - 1 - rounds * max(loads, default=0.0)
         ends = {label: self._first_result(label) for label in self._finished_labels()}
         ends = {label: result for label, result in ends.items() if result}
-        quick = list(ends)
-        if math.fsum(map(self._cost, quick)) < CHEAP * self.budget.left:
-            return sorted(quick, key=self._cost)
+        if rounds * math.fsum(map(self._cost, ends)) < CHEAP * left:
+            return sorted(ends, key=self._cost)
         ends.pop(self.baseline, None)
         for clearly in (True, False):
             chosen = [label for label in ends if label == self.engine or not self._is_beaten(label, ends, clearly)]
-            if math.fsum(map(self._cost, chosen)) < self.budget.left - 1:
+            if rounds * math.fsum(map(self._cost, chosen)) < left:
                 return sorted(chosen, key=self._cost)
         return []
 
@@ -234,8 +227,9 @@ class BudgetedRun:
         return [self.known[id_] for id_ in ids if id_ in self.known]
 
     def _cost(self, label: str) -> float:
-        """Wall seconds of the first round, its control included."""
-        return math.fsum(record.seconds.get("total") or 0.0 for record in self._of(label))
+        """Seconds of the first round without loading, its control included."""
+        times = (record.seconds for record in self._of(label))
+        return math.fsum((took.get("total") or 0.0) - (took.get("load") or 0.0) for took in times)
 
     def _first_result(self, label: str) -> tuple[float, float, int] | None:
         """Score (greater is better), training seconds, test rows."""
@@ -287,9 +281,9 @@ class BudgetedRun:
 
 
 def ladder(rows: int) -> list[int]:
-    """Parts of the rows to begin with; none if all rows are few."""
-    steps = max(0, math.ceil(math.log(rows / FIRST_ROWS, STEP)) - 1) if rows > FIRST_ROWS else 0
-    return [FIRST_ROWS * STEP**step for step in range(steps + 1)] if rows >= STEP * FIRST_ROWS else []
+    """Parts of the rows to begin with, up to half of them; none if all rows are few."""
+    parts = [FIRST_ROWS * STEP**step for step in range(20)] if rows >= STEP * FIRST_ROWS else []
+    return [part for part in parts if 2 * part <= rows]
 
 
 def _round_down(rows: int) -> int:

@@ -50,6 +50,12 @@ def engine_label(task: str) -> str:
     return _LINE_UPS[task][1]["name"]
 
 
+def check_names(more: tuple[str, ...]) -> None:
+    """Unknown names are reported before anything is read."""
+    for word in more:
+        _entry(word, _LINE_UPS["classification"][1], set())
+
+
 def bench_config(
     name: str,
     dataset: dict,
