@@ -12,6 +12,7 @@ from svmreduce.errors import InputError
 from svmreduce.strict_json import dumps
 
 _FORMATS = ("terminal", "markdown", "csv", "latex")
+WIDTH = 120  # letters of a table, unless the terminal is narrower
 _BY_ENDING = {".md": "markdown", ".csv": "csv", ".tex": "latex"}
 
 _EPILOG = """\b
@@ -21,6 +22,7 @@ Examples:
   svmreduce report results/runs/smoke-smoke --plots figures --plot-format pdf
   svmreduce report configs/aesvm/table4.yaml --scale small --html table4.html
   svmreduce report results/runs/aesvm-table4-small --paper aesvm:table4 --format csv > cells.csv
+  svmreduce report results/runs/smoke-smoke --columns ots,cts,loss
   svmreduce report results/runs/smoke-smoke --by fits --format latex --output table.tex
 """
 
@@ -52,6 +54,11 @@ Examples:
     help="One row per data set and method, per fit, or per reduction.",
 )
 @click.option(
+    "--columns",
+    metavar="NAMES",
+    help="Columns of the first table: names as in CSV, such as ots,cts,loss, or all; by default the most important.",
+)
+@click.option(
     "--paper",
     metavar="PAPER:TABLE",
     help="Compare with a printed table, such as aesvm:table4; by default the one that the config names.",
@@ -62,7 +69,7 @@ Examples:
 )
 @click.option("--html", metavar="FILE", help="Write one self-contained page with everything.")
 @json_option
-def report(run, scale, form, outputs, by, paper, plots, plot_format, html, as_json):
+def report(run, scale, form, outputs, by, columns, paper, plots, plot_format, html, as_json):
     """Show the tables of RUN: a run folder, its .jsonl file, or the config that was run. Failed cells are shown with
     their reasons.
 
@@ -87,7 +94,7 @@ def report(run, scale, form, outputs, by, paper, plots, plot_format, html, as_js
         _write_page(recorded, found, html, typed_command())
     if form or outputs or as_json or not (plots or html):
         for output in outputs or (None,):
-            _tables(recorded, found, form, output, by, bool(paper), as_json)
+            _tables(recorded, found, form, output, (by, columns), bool(paper), as_json)
 
 
 def _load_config(path: str, scale: str | None):
@@ -101,11 +108,12 @@ def _load_config(path: str, scale: str | None):
     return None
 
 
-def _tables(run, found, form, output, by, is_paper_first, as_json) -> None:
+def _tables(run, found, form, output, which, is_paper_first, as_json) -> None:
     from svmreduce.reports import render
     from svmreduce.reports.reproduction.paper_comparison import long_table, wide_table
-    from svmreduce.reports.run.run_tables import report_facts, report_tables
+    from svmreduce.reports.run.run_tables import first_table, report_facts, report_tables
 
+    by, columns = which
     form = form or _BY_ENDING.get(Path(output or "").suffix, "terminal")
     if as_json:
         facts = report_facts(run, by)
@@ -114,22 +122,46 @@ def _tables(run, found, form, output, by, is_paper_first, as_json) -> None:
             facts["paper"]["cells"] = long_table(found).rows
         text = dumps(facts) + "\n"
     elif form == "csv":
-        first = long_table(found) if is_paper_first else report_tables(run, by)[0]
-        text = render.comma_separated(first)
+        first = long_table(found) if is_paper_first else first_table(run, by)
+        text = render.comma_separated(_with_columns(first, columns or "all", None))
         if run.unreadable:
             click.echo(f"Note: {run.path}: {run.unreadable} unreadable lines were skipped", err=True)
     else:
+        width = None if output else terminal_width()
+        room = min(width or WIDTH, WIDTH) if form == "terminal" else None
         shown = report_tables(run, by)
+        asked = next(place for place, table in enumerate(shown) if table.columns)
+        shown[asked] = _with_columns(shown[asked], columns, room)
         if found:
-            shown.insert(0 if is_paper_first else 1, wide_table(found))
+            shown.insert(0 if is_paper_first else asked + 1, wide_table(found))
         if form == "terminal":
-            text = render.terminal(shown, None if output else terminal_width())
+            text = render.terminal(shown, width)
         else:
             text = {"markdown": render.markdown, "latex": render.latex}[form](shown)
     if output:
         _write(output, text)
     else:
         click.echo(text, nl=False)
+
+
+def _with_columns(table, columns: str | None, room: int | None):
+    """The table with the columns that were named, or with the most important ones that have room."""
+    from svmreduce.registry import nearest_name_error
+
+    known = {column.key: column for column in table.columns}
+    if columns is None:
+        short = table.fitted(room)
+        hidden = [column.key for column in table.used() if column not in short.columns and not column.is_key]
+        if hidden and room:
+            short.notes = [*table.notes, f"More columns: --columns all, or by name: {', '.join(hidden)}."]
+        return short
+    if columns == "all":
+        return table
+    names = [name.strip() for name in columns.split(",")]
+    for name in names:
+        if name not in known:
+            raise nearest_name_error("column", name, known)
+    return table.chosen(names)
 
 
 def _write_plots(run, found, folder: str, suffix: str) -> None:

@@ -159,7 +159,7 @@ METRICS: dict[str, SummaryMetric] = {
         SummaryMetric("std_accuracy", "std. acc. (%)", "lower", 2, lambda c: accuracy_deviation(c.own), 100),
         SummaryMetric(
             "random_sample_accuracy",
-            "mean acc. of a random sample (%)",
+            "random acc. (%)",
             "higher",
             2,
             lambda c: mean_at_own_cells(c.own, c.random_sample, "accuracy"),
@@ -170,14 +170,14 @@ METRICS: dict[str, SummaryMetric] = {
         SummaryMetric("best_mse", "best MSE", "lower", 4, lambda c: best_score(c.own, "mse")),
         SummaryMetric(
             "random_sample_mse",
-            "MSE of a random sample",
+            "random MSE",
             "lower",
             4,
             lambda c: mean_at_own_cells(c.own, c.random_sample, "mse"),
         ),
         SummaryMetric(
             "primal_excess",
-            "primal above exact (%)",
+            "primal (+%)",
             "lower",
             2,
             lambda c: primal_excess(c.own, c.same_engine or c.baseline),

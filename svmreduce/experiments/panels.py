@@ -1,8 +1,7 @@
-"""Every method at its grid points, as plain numbers, and the points that none beats."""
+"""Every method at its grid points, as plain numbers."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import fmean, stdev
@@ -70,16 +69,6 @@ def in_order(labels: Iterable[str], baseline: str | None) -> list[str]:
         return label != baseline, natural_key(label if method is None else method), method is not None
 
     return sorted(labels, key=place)
-
-
-def front(spots: Iterable[Spot]) -> list[Spot]:
-    """Those that no other beats in both error and total time, the quickest first."""
-    best, found = math.inf, []
-    for spot in sorted(spots, key=lambda spot: (spot.total, spot.error)):
-        if spot.error < best:
-            best = spot.error
-            found.append(spot)
-    return found
 
 
 def _spots(method: MethodResults) -> list[Spot]:

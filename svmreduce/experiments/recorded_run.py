@@ -10,8 +10,10 @@ from svmreduce import guarded_yaml
 from svmreduce.errors import InputError
 from svmreduce.experiments.method_results import MethodResults, collect
 from svmreduce.experiments.metrics import summarise
+from svmreduce.experiments.ordering import natural_key
 from svmreduce.experiments.panels import Panel, make_panels
 from svmreduce.experiments.records import Record
+from svmreduce.experiments.standing import Standings
 
 CONFIG = "config.yaml"
 
@@ -90,6 +92,12 @@ class Run:
     def summary(self) -> list[dict]:
         """The papers' figures, one row per data set and method; see `summarise`."""
         return summarise(self.methods)
+
+    @cached_property
+    def standings(self) -> dict[str, Standings]:
+        """Data set -> how its methods stand to each other, for data sets with a result."""
+        found = {name: Standings(self.methods[name]) for name in sorted(self.methods, key=natural_key)}
+        return {name: standings for name, standings in found.items() if standings.all}
 
     @cached_property
     def panels(self) -> list[Panel]:

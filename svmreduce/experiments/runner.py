@@ -205,7 +205,7 @@ def _record(config: Config, task: Task, answer: dict, engine: str, started: str,
         kind=task.kind, id=task.id, experiment=config.name, scale=config.scale, baseline=config.baseline,
         dataset=task.title, **{name: getattr(task, name) for name in _NAMES},
         **{name: value for name, value in facts.items() if name in _FACTS},
-        environment=env | {"threads": threads, "data_sha256": data_sha256},
+        environment=env | {"threads": threads, "data_sha256": data_sha256, "limits": _limits(config)},
         engine=engine, started=started, run=stamp,
     )  # fmt: skip
     try:
@@ -213,6 +213,11 @@ def _record(config: Config, task: Task, answer: dict, engine: str, started: str,
     except (ValueError, TypeError, RecursionError) as error:  # a method of one's own may report anything
         failure = {"status": "error", "reason": f"what {task.method} reports cannot be recorded: {error}"}
         return replace(record, **{"task": None} | _EMPTY | {"cpu_seconds": {}, "memory_mb": None, "log": ""} | failure)
+
+
+def _limits(config: Config) -> str:
+    seconds, megabytes = config.limits.seconds, config.limits.memory_mb
+    return f"{seconds:g} s" + (f", {megabytes:g} MB" if megabytes else "")
 
 
 def _now() -> str:

@@ -14,14 +14,13 @@ import zlib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import fmean
+from statistics import fmean, stdev
 
 import numpy as np
 
 from svmreduce.experiments.method_results import GridCell, MethodResults, Place, Point, find_rivals
 from svmreduce.experiments.metrics import point_order
 from svmreduce.experiments.records import NOT_CONVERGED, RANDOM, controlled_label
-from svmreduce.experiments.stats import mean_interval
 
 TOO_SHORT = 0.01
 """Seconds below which a time is mostly noise. Two times below it are equal: they count as this many seconds."""
@@ -32,6 +31,8 @@ EXACT = (
     "sklearn.svm:SVR",
 )  # fmt: skip
 """Solvers of the whole problem to a tolerance: on all rows, they are what a reduction is compared with."""
+_STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)  # 97.5 %, by degrees of freedom
+_NORMAL = 1.96
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Difference:
         return -math.inf if self.half is None else self.middle - self.half
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Standing:
     """A method on a data set, at its best point: means over folds and seeds."""
 
@@ -238,10 +239,22 @@ def _difference(pairs: list[tuple[GridCell, GridCell, Place]], task: str) -> Dif
     by_rows = [variance for worse, better, _ in pairs if (variance := _row_variance(worse, better)) is not None]
     if by_rows:
         tests = len({fold for fold, _ in lost})  # seeds may share their test rows
-        floor = 1.96 * math.sqrt(fmean(by_rows) / tests)
+        floor = _NORMAL * math.sqrt(fmean(by_rows) / tests)
         if half is None or floor > half:
             half = floor
     return Difference(fmean(by_split), half, over)
+
+
+def mean_interval(values: list[float]) -> float | None:
+    """Half of Student's 95 % interval around the mean; None for fewer than two values.
+
+    Reports print in a moment, which loading scipy for this one quantile would double.
+    """
+    freedom = len(values) - 1
+    if freedom < 1:
+        return None
+    quantile = _STUDENT[freedom - 1] if freedom <= len(_STUDENT) else _NORMAL + 2.5 / freedom
+    return quantile * stdev(values) / math.sqrt(len(values))
 
 
 def _over(splits: Collection[tuple[int, int]]) -> str:

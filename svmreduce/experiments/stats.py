@@ -175,14 +175,6 @@ def ratio_interval(
     return RatioInterval(ratio, float(low), float(high), level, ratios.size)
 
 
-def mean_interval(values, level: float = 0.95) -> float | None:
-    """Half the width of Student's interval around the mean; None for fewer than two values."""
-    values = np.asarray(values, dtype=float)
-    if values.size < 2:
-        return None
-    return float(stats.t.ppf((1 + level) / 2, values.size - 1) * values.std(ddof=1) / math.sqrt(values.size))
-
-
 def _ratio_of_sums(numerator, denominator, axis=-1):
     return numerator.sum(axis=axis) / denominator.sum(axis=axis)
 

@@ -10,13 +10,14 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from textwrap import fill
 
 from svmreduce.printable import one_line, printable
 
 _FORMULA = re.compile(r"[=+\-@\t\r]")  # a spreadsheet would compute what begins so
+PAGE_ROWS = 45  # of a LaTeX table on one page
 _SIGNED_NUMBER = re.compile(r"[+-][0-9.eE+-]+")
 
 
@@ -39,9 +40,47 @@ class Table:
     columns: list[Column]
     rows: list[dict]
     notes: list[str] = field(default_factory=list)
+    first: tuple[str, ...] = ()  # what to show where there is little room, most important first; keys are always shown
+    mark: Callable[[dict, str], str] = lambda row, key: ""  # a sign after a number that needs a remark
+    legend: dict[str, str] = field(default_factory=dict)  # what a column means, told if it is shown
 
     def used(self) -> list[Column]:
         return [column for column in self.columns if any(not is_empty(row.get(column.key)) for row in self.rows)]
+
+    @property
+    def remarks(self) -> list[str]:
+        """The meaning of the columns that are there, then the notes."""
+        meanings = [text for key, text in self.legend.items() if key in {column.key for column in self.used()}]
+        return [*(["; ".join(meanings) + "."] if meanings else []), *self.notes]
+
+    def chosen(self, keys: Iterable[str]) -> Table:
+        """The same rows with these columns, in this order, after the keys of the rows."""
+        by_key = {column.key: column for column in self.used()}
+        wanted = [by_key[key] for key in keys if key in by_key and not by_key[key].is_key]
+        return replace(self, columns=[column for column in by_key.values() if column.is_key] + wanted)
+
+    def fitted(self, width: int | None) -> Table:
+        """With the most important columns, as far as they fit into this many letters; all of them if none are named.
+
+        Keys that are the same in all rows are left out then.
+        """
+        if not self.first:
+            return self
+        short = self.chosen(self.first)
+        keys = [column for column in short.columns if column.is_key]
+        told = [key for place, key in enumerate(keys) if place < 2 or len({row.get(key.key) for row in self.rows}) > 1]
+        others = [column for column in short.columns if not column.is_key]
+        if width is not None:
+            room = width + 2 - sum(_wide(self, column) for column in told)
+            fitting = []
+            for column in others:
+                room -= _wide(self, column)
+                if room >= 0 or not fitting:
+                    fitting.append(column)
+                else:
+                    room += _wide(self, column)
+            others = fitting
+        return replace(self, columns=told + others)
 
 
 def is_empty(value) -> bool:
@@ -81,8 +120,10 @@ def counts(value: dict) -> str:
 
 def terminal(tables: list[Table], width: int | None = None) -> str:
     """Plain text; a table wider than ``width`` is cut into blocks of columns that repeat the keys."""
+    import tabulate as library
     from tabulate import tabulate
 
+    library.MIN_PADDING = 0  # titles need no more room than numbers
     texts = []
     for table in tables:
         lines = [f"== {one_line(table.title)}"]
@@ -90,9 +131,9 @@ def terminal(tables: list[Table], width: int | None = None) -> str:
             cells = _cells(table, columns)
             if columns[0].is_text:
                 cells = _without_repeats(cells)
-            titles = [column.title.replace(" ", "\n") for column in columns]
+            titles = ["\n".join(two_lines(column.title)) for column in columns]
             lines += [tabulate(cells, titles, colalign=_align(columns), disable_numparse=True), ""]
-        notes = [fill(one_line(note), min(width or 120, 120), subsequent_indent="  ") for note in table.notes]
+        notes = [fill(one_line(note), min(width or 120, 120), subsequent_indent="  ") for note in table.remarks]
         texts.append("\n".join([*lines, *notes]).rstrip("\n"))
     return "\n\n".join(texts) + "\n"
 
@@ -108,29 +149,37 @@ def markdown(tables: list[Table]) -> str:
             titles = [_plain_markdown(column.title) for column in columns]
             style = {"tablefmt": "pipe", "colalign": _align(columns), "disable_numparse": True}
             lines += [tabulate(cells, titles, **style), ""]
-        texts.append("\n".join([*lines, *(f"- {_plain_markdown(note)}" for note in table.notes)]).rstrip("\n"))
+        texts.append("\n".join([*lines, *(f"- {_plain_markdown(note)}" for note in table.remarks)]).rstrip("\n"))
     return "\n\n".join(texts) + "\n"
 
 
 def latex(tables: list[Table]) -> str:
-    """Tables with rules of the booktabs package; the remarks follow as a list."""
-    texts = [r"% needs \usepackage{booktabs}"]
+    """Tables with rules of the booktabs package, no wider and no higher than a page; the remarks follow as a list."""
+    texts = [r"% needs \usepackage{booktabs, graphicx}"]
     for table in tables:
         columns = table.used()
-        if columns:
-            title, *rows = [
-                " & ".join(map(_plain_latex, cells)) + r" \\"
-                for cells in [[column.title for column in columns], *_cells(table, columns)]
-            ]
-            sides = "".join("l" if column.is_text else "r" for column in columns)
-            body = "\n".join([r"\toprule", title, r"\midrule", *rows, r"\bottomrule"])
-            tabular = f"\\begin{{tabular}}{{{sides}}}\n{body}\n\\end{{tabular}}"
-            caption = f"\\caption{{{_plain_latex(table.title)}}}"
-            texts.append(f"\\begin{{table}}\n\\centering\n{caption}\n{tabular}\n\\end{{table}}")
-        if table.notes:
-            items = "\n".join(rf"\item {_plain_latex(note)}" for note in table.notes)
+        parts = [table.rows[start : start + PAGE_ROWS] for start in range(0, len(table.rows), PAGE_ROWS)]
+        for number, rows in enumerate(parts if columns else []):
+            more = f" ({number + 1} of {len(parts)})" if len(parts) > 1 else ""
+            texts.append(_latex_table(replace(table, title=table.title + more, rows=rows), columns))
+        if table.remarks:
+            items = "\n".join(rf"\item {_plain_latex(note)}" for note in table.remarks)
             texts.append(f"\\begin{{itemize}}\n{items}\n\\end{{itemize}}")
     return "\n\n".join(texts) + "\n"
+
+
+def _latex_table(table: Table, columns: list[Column]) -> str:
+    """Titles on two lines; what is still too wide is made smaller."""
+    heads = [[_plain_latex(line) for line in two_lines(column.title)] for column in columns]
+    title = " & ".join(r"\shortstack{" + r" \\ ".join(lines) + "}" for lines in heads)
+    rows = [" & ".join(map(_plain_latex, cells)) + r" \\" for cells in _cells(table, columns)]
+    sides = "".join("l" if column.is_text else "r" for column in columns)
+    body = "\n".join([r"\toprule", title + r" \\", r"\midrule", *rows, r"\bottomrule"])
+    tabular = f"\\begin{{tabular}}{{{sides}}}\n{body}\n\\end{{tabular}}"
+    fitted = f"\\resizebox{{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}}{{!}}{{%\n{tabular}}}"
+    caption = f"\\caption{{{_plain_latex(table.title)}}}"
+    style = "\\centering\\footnotesize\\setlength{\\tabcolsep}{4pt}"
+    return f"\\begin{{table}}\n{style}\n{caption}\n{fitted}\n\\end{{table}}"
 
 
 def comma_separated(table: Table) -> str:
@@ -155,9 +204,26 @@ def _raw(value):
 
 def _cells(table: Table, columns: list[Column]) -> list[list[str]]:
     return [
-        ["" if is_empty(row.get(column.key)) else one_line(column.write(row[column.key])) for column in columns]
+        [
+            "" if is_empty(row.get(column.key)) else
+            one_line(column.write(row[column.key])) + table.mark(row, column.key)
+            for column in columns
+        ]
         for row in table.rows
-    ]
+    ]  # fmt: skip
+
+
+def two_lines(title: str) -> tuple[str, ...]:
+    """A title cut where its longer line is shortest; one word stays one line."""
+    words = one_line(title).split(" ")
+    cuts = [(" ".join(words[:place]), " ".join(words[place:])) for place in range(1, len(words))]
+    return min(cuts, key=lambda cut: max(map(len, cut)), default=(words[0],))
+
+
+def _wide(table: Table, column: Column) -> int:
+    """Letters that a column takes in a terminal, with the gap to the next."""
+    title = max(map(len, two_lines(column.title)))
+    return 2 + max([title, *(len(row[0]) for row in _cells(table, [column]))])
 
 
 def _align(columns: list[Column]) -> list[str]:
@@ -178,10 +244,7 @@ def _blocks(table: Table, width: int | None) -> list[list[Column]]:
     if not columns or width is None:
         return [columns] if columns else []
     keys = [column for column in columns if column.is_key]
-    wide = {}
-    for column, *cells in zip(columns, *_cells(table, columns), strict=True):
-        title = max(map(len, column.title.split())) + 2  # tabulate keeps titles that far apart
-        wide[column] = 2 + max([title, *map(len, cells)])
+    wide = {column: _wide(table, column) for column in columns}
     blocks = [list(keys)]
     for column in columns:
         if column.is_key:
@@ -212,6 +275,10 @@ _LATEX = {letter: f"\\{letter}" for letter in "&%$#_{}"} | {
     "∅": r"$\emptyset$",
     "±": r"$\pm$",
     "–": "--",
+    "−": "$-$",
+    "†": r"\dag{}",
+    "‡": r"\ddag{}",
+    "×": r"$\times$",
 }
 
 

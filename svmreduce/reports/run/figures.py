@@ -7,16 +7,17 @@ from itertools import pairwise
 
 from matplotlib.figure import Figure
 
-from svmreduce.experiments import panels
 from svmreduce.experiments.panels import Panel, Spot
 from svmreduce.papers.layouts import PrintedColumn
 from svmreduce.reports import drawing
-from svmreduce.reports.drawing import INK, MUTED, Look, label_ends, label_points, new_figure, scale_axis, short_name
+from svmreduce.reports.drawing import MUTED, Look, label_ends, label_points, new_figure, scale_axis, short_name
 from svmreduce.reports.reproduction.verdicts import JudgedCell
 from svmreduce.reports.run.curves import Curve, Sweep, slope
+from svmreduce.reports.run.verdict import DatasetVerdict
 
 Looks = dict[str, Look]
 MOST_LINES = 16
+MOST_NAMES = 9  # of methods in one figure
 LEGEND_WIDTH = 64  # letters
 
 
@@ -89,26 +90,36 @@ def _bars(
     return figure
 
 
-def front(panel: Panel, looks: Looks) -> Figure:
-    """Error over total time of everything that was tried, and the line of what nothing beats."""
-    figure, axes = new_figure(panel.dataset)
-    spots = [spot for found in panel.spots.values() for spot in found]
-    at = {spot: (spot.total, _factor(panel) * spot.error) for spot in spots}
-    _small(axes, [(spot.method, *at[spot]) for spot in spots], looks, markersize=4.5, alpha=0.55)
-    best = panels.front(spots)
-    corners = [at[spot] for spot in best]
-    axes.step(*zip(*corners, strict=True), where="post", color=INK, zorder=2)
-    for spot in best:
-        axes.plot(*at[spot], **looks[spot.method].marks, zorder=3)
-    scale_axis(axes, "x", [x for x, _ in at.values()], room=0.12)
-    scale_axis(axes, "y", [y for _, y in at.values()], room=0.1)
-    axes.set_xlabel("reduction, training and prediction (s)")
-    axes.set_ylabel(_error_title(panel))
+def front(verdict: DatasetVerdict, looks: Looks) -> Figure:
+    """Score over seconds, every method at its best point: the line of what nothing beats, and a ring around the choice.
+
+    Methods that lose so much that their speed is no merit are not shown: they would only squeeze the others.
+    """
+    figure, axes = new_figure(verdict.dataset, height=3.0)
+    shown = [one for one in verdict.all if not verdict.is_poor(one)] or verdict.all
+    factor = 1 if verdict.is_regression else 100
+    at = {one: (one.timed, factor * one.score) for one in shown}
+    for one in shown:
+        faint = {} if one.counts and not looks[one.label].is_hollow else {"alpha": 0.55}
+        axes.plot(*at[one], **looks[one.label].marks | faint, zorder=3)
+    corners = [at[one] for one in verdict.front if one in at]
+    if corners:
+        axes.step(*zip(*corners, strict=True), where="post", color=MUTED, linewidth=1.2, zorder=2)
+    if verdict.recommended in at:
+        ring = {"marker": "o", "markersize": 15, "markerfacecolor": "none", "markeredgewidth": 1.6}
+        axes.plot(*at[verdict.recommended], color=drawing.PALETTE[2], **ring, zorder=4)
+    scale_axis(axes, "x", [x for x, _ in at.values()], room=0.16)
+    scale_axis(axes, "y", [y for _, y in at.values()], room=0.14)
+    axes.set_xlabel("reduction and training (s)")
+    axes.set_ylabel("RMSE" if verdict.is_regression else "accuracy (%)")
     figure.draw_without_rendering()
     steps = [(a, (b[0], a[1])) for a, b in pairwise(corners)] + [((b[0], a[1]), b) for a, b in pairwise(corners)]
-    around = drawing.boxes(axes, corners) + drawing.segments(axes, steps) + drawing.boxes(axes, at.values(), half=2)
-    firsts = [spot for number, spot in enumerate(best) if number == 0 or best[number - 1].method != spot.method]
-    label_points(axes, [(*at[spot], short_name(spot.method)) for spot in firsts], around)
+    around = drawing.boxes(axes, at.values()) + drawing.segments(axes, steps)
+    around += drawing.boxes(axes, [at[one] for one in shown if one is verdict.recommended], half=9)
+    named = [one for one in shown if not looks[one.label].is_hollow or one in verdict.front]
+    if len(named) > MOST_NAMES:
+        named = [one for one in named if one in verdict.front or one is verdict.reference][-MOST_NAMES:]
+    label_points(axes, [(*at[one], drawing.cut(short_name(one.label), 26)) for one in named], around)
     return figure
 
 

@@ -23,6 +23,7 @@ def environment_facts(run: Run) -> dict:
         "threads": _counted(place.get("threads") for place in places),
         "versions": _versions(places),
         "code": _counted(place.get("code") for place in places),
+        "limits": _counted(place.get("limits") for place in places),
         "engines": _counted(record.engine for record in found),
         "first_started": started[0] if started else None,
         "last_started": started[-1] if started else None,
@@ -47,6 +48,10 @@ def environment_lines(run: Run) -> list[str]:
         lines.append(f"Host {host}: {known['cpu'] or 'unknown CPU'}{load}, {known['records']} records")
     pairs = [("Threads", facts["threads"]), ("Engine", facts["engines"]), ("Code", facts["code"])]
     lines += [f"{title}: {_shown(counts)}" for title, counts in pairs if counts]
+    if len(facts["limits"]) > 1:
+        lines.append(f"Made under different limits, which decide what failed: {_shown(facts['limits'])}")
+    elif facts["limits"]:
+        lines.append(f"Limits of a reduction or fit: {_shown(facts['limits'])}")
     if facts["versions"]:
         lines.append("Versions: " + ", ".join(f"{name} {_shown(known)}" for name, known in facts["versions"].items()))
     if facts["first_started"]:

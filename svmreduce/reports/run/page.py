@@ -1,7 +1,8 @@
-"""One HTML file for a run: words, tables, figures, failures, environment, config and commands.
+"""One HTML file for a run: the verdict, then tables, figures, failures, environment, config and commands.
 
 It opens without a network: style, script and figures are inside, and its content security policy forbids anything
-else. Without JavaScript it reads the same, only the tables do not sort.
+else. Without JavaScript it reads the same, only the tables do not sort and there are no filters. It is small: figures
+and long tables that would not fit are named with the command that makes them.
 """
 
 from __future__ import annotations
@@ -12,20 +13,19 @@ from importlib.resources import files
 from svmreduce.experiments.recorded_run import Run
 from svmreduce.reports import drawing
 from svmreduce.reports.markup import Markup, joined, slug, table, tag
-from svmreduce.reports.render import Table
 from svmreduce.reports.reproduction import cell_markup
 from svmreduce.reports.reproduction.paper_comparison import PaperComparison, wide_table
 from svmreduce.reports.reproduction.verdicts import MARKS, NOT_MEASURED, NOT_PRINTED
 from svmreduce.reports.run import plots, run_tables, summary_text
 from svmreduce.reports.run.measured_on import environment_facts, environment_lines
 from svmreduce.reports.run.plots import Drawing
+from svmreduce.reports.run.verdict import verdicts
+from svmreduce.reports.run.verdict_panels import best_cells, verdict_section
 
-MOST_FITS = 600  # rows; a page with more of them would be too long
+MOST_FITS = 60  # rows; a page with more of them would be too long
+FIGURES = 90_000  # letters; the rest is left to --plots
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
-_FIRST = (
-    "dataset", "method", "kept_percent", "max_accuracy", "mean_accuracy", "rmse", "best_mse", "ots", "ots_same_engine",
-    "ets", "ets_same_engine", "random_sample_accuracy", "vectors", "train_seconds", "reduce_seconds", "done", "cells",
-)  # fmt: skip
+_NOT_ON_PAGES = ("error", "training time", "mean accuracy")  # the front and the table say the same
 
 
 def html(run: Run, paper: PaperComparison | None, command: str) -> str:
@@ -36,13 +36,18 @@ def html(run: Run, paper: PaperComparison | None, command: str) -> str:
     paper : the printed table to show next to the run, if any
     command : what made this page, to be shown on it
     """
-    made = plots.drawings(run, paper)
-    summary = run_tables.summary_table(run)
+    found = verdicts(run)
+    drawn = {one: _figure(one, f"f{number}") for number, one in enumerate(plots.drawings(run, paper))}
+    fronts = {one.dataset: figure for one, figure in drawn.items() if one.kind == "front"}
+    about = summary_text.sentences(run, paper)
+    in_panels, verdict = verdict_section(found, fronts, about)
     sections = {
-        "Summary": _summary(run, paper, made),
-        "Results": _results(summary),
-        "Paper": _paper(paper, made) if paper else "",
-        "Figures": _figures([one for one in made if one.dataset]),
+        "Verdict": verdict,
+        "Results": _results(run),
+        "Paper": _paper(paper, drawn) if paper else "",
+        "Figures": _figures(
+            run, {one: figure for one, figure in drawn.items() if not (in_panels and figure in fronts.values())}
+        ),
         "Failures": _failures(run),
         "Every fit": _fits(run),
         "How it was made": _how(run, command),
@@ -52,11 +57,11 @@ def html(run: Run, paper: PaperComparison | None, command: str) -> str:
     title, line = _title(run), _line(run)
     body = [
         tag("header", tag("h1", title), tag("p", line, class_="meta")),
-        tag("nav", tag("ul", *links), aria_label="On this page"),
         tag("main", *(tag("section", *content, id=_anchor(name)) for name, content in sections.items())),
-        tag("footer", tag("p", "Made by ", tag("code", command), ". This file is self-contained.")),
+        tag("footer", tag("nav", tag("ul", *links), aria_label="On this page"),
+            tag("p", "Made by ", tag("code", command), ". This file is self-contained.")),
         tag("script", _asset("page.js")),
-    ]
+    ]  # fmt: skip
     head = [
         tag("meta", charset="utf-8"),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
@@ -67,25 +72,35 @@ def html(run: Run, paper: PaperComparison | None, command: str) -> str:
     return f"<!DOCTYPE html>\n{tag('html', tag('head', *head), tag('body', *body), lang='en')}\n"
 
 
-def _summary(run: Run, paper: PaperComparison | None, made: list[Drawing]) -> list[Markup]:
-    found = summary_text.sentences(run, paper)
-    listed = tag("ul", *(tag("li", sentence) for sentence in found), class_="summary")
-    overview = [_figure(one) for one in made if one.kind == "speed-up"]
-    lead = tag("div", tag("div", listed), *overview, class_="lead two" if overview else "lead")
-    return [tag("h2", "Summary"), lead]
+def _results(run: Run) -> list[Markup]:
+    """The figures that answer the question, the best ones marked; all others by a command."""
+    whole = run_tables.summary_table(run)
+    if not whole.rows:
+        return []
+    short = whole.chosen(whole.first)
+    if len({row["dataset"] for row in whole.rows}) == 1:
+        short.columns = [column for column in short.columns if column.key != "dataset"]
+    best = best_cells(short)
+
+    def row_class(row: dict) -> str | None:
+        names = ["control" * (row["method"] in run.controls), "poor" * bool(row.get("is_poor"))]
+        names.append("choice" * (row.get("front") == "use"))
+        return " ".join(filter(None, names)) or None
+
+    def cell_class(row: dict, key: str) -> str:
+        return "best" if (row["dataset"], row["method"], key) in best else ""
+
+    command = shlex.join(["svmreduce", "report", str(run.path.parent), "--columns", "all"])
+    marked = "Bold: the best of a data set. Grey, and never the best: random controls, and methods that lose much."
+    return [
+        tag("h2", "Results"),
+        table(short, row_class, cell_class=cell_class, is_tall=len(short.rows) > 30),
+        *_notes([marked, *short.remarks]),
+        tag("p", "All columns: ", tag("code", command), class_="note"),
+    ]
 
 
-def _results(summary: Table) -> list[Markup]:
-    """The figures that answer the question first, all of them below."""
-    by_key = {column.key: column for column in summary.columns}
-    short = Table("Results", [by_key[key] for key in _FIRST if key in by_key], summary.rows)
-    extra = [by_key[key] for key in ("failed", "not_converged") if key in by_key]
-    short.columns += [column for column in extra if any(row[column.key] for row in summary.rows)]
-    whole = tag("details", tag("summary", "All figures"), table(summary))
-    return [tag("h2", "Results"), table(short), *_notes(summary.notes), whole]
-
-
-def _paper(paper: PaperComparison, made: list[Drawing]) -> list[Markup]:
+def _paper(paper: PaperComparison, drawn: dict[Drawing, Markup]) -> list[Markup]:
     counts = paper.counts
     total = sum(counts.values())
     parts = [tag("span", class_=slug(name), style=f"width:{100 * n / total:.3f}%") for name, n in counts.items()]
@@ -96,8 +111,8 @@ def _paper(paper: PaperComparison, made: list[Drawing]) -> list[Markup]:
     wide = wide_table(paper)
     only = tag("input", type="checkbox", class_="only", id="only-measured")
     label = tag("label", "Only rows with a measurement", for_="only-measured")
-    drawn = [_figure(one) for one in made if one.kind.startswith("printed ")]
-    figures = tag("div", *drawn, class_="figures") if drawn else ""
+    printed = [figure for one, figure in drawn.items() if one.kind.startswith("printed ")]
+    figures = tag("div", *printed, class_="figures") if printed else ""
     return [
         tag("h2", "Compared with the paper"),
         tag("p", f"{paper.printed.title}. {paper.printed.caption}. Each cell: printed → measured."),
@@ -117,28 +132,39 @@ def _counted(counts: dict[str, int]) -> str:
     return ", ".join(f"{number} {name}" for name, number in counts.items())
 
 
-def _figures(made: list[Drawing]) -> list[Markup]:
-    """By data set, the first one open."""
-    if not made:
-        return []
+def _figures(run: Run, drawn: dict[Drawing, Markup]) -> list[Markup]:
+    """By data set, the first one open, as many as a small page has room for."""
     groups: dict[str, list[Markup]] = {}
-    for one in made:
-        groups.setdefault(one.dataset, []).append(_figure(one))
+    room, left_out = FIGURES, 0
+    wanted = {one: figure for one, figure in drawn.items() if not one.kind.startswith("printed ")}
+    for one, figure in sorted(wanted.items(), key=lambda pair: _IMPORTANCE.get(pair[0].kind, 0)):
+        if one.kind in _NOT_ON_PAGES or len(figure) > room:
+            left_out += 1
+        else:
+            room -= len(figure)
+            groups.setdefault(one.dataset or plots.ALL_DATA, []).append(figure)
+    if not groups:
+        return []
+    names = sorted(groups, key=list(dict.fromkeys(one.dataset or plots.ALL_DATA for one in wanted)).index)
     parts = [
-        tag("details", tag("summary", dataset), tag("div", *drawn, class_="figures"), open="" if place == 0 else None)
-        for place, (dataset, drawn) in enumerate(groups.items())
-    ]
-    return [tag("h2", "Figures"), *parts]
+        tag("details", tag("summary", name), tag("div", *groups[name], class_="figures"), data_dataset=name,
+            open="" if not place else None)
+        for place, name in enumerate(names)
+    ]  # fmt: skip
+    command = shlex.join(["svmreduce", "report", str(run.path.parent), "--plots", "figures"])
+    more = [tag("p", f"{left_out} more: ", tag("code", command), class_="note")] if left_out else []
+    return [tag("h2", "Figures"), *parts, *more]
 
 
-def _figure(one: Drawing) -> Markup:
+_IMPORTANCE = {"front": 1, "speed-up": 2, "accuracy and time": 3, "best accuracy": 4, "accuracy and vectors": 5}
+# curves, which only some experiments have, come first
+
+
+def _figure(one: Drawing, name: str) -> Markup:
     description = ": ".join(filter(None, (one.kind, one.dataset)))
-    drawn = Markup(drawing.inline(one.figure, one.name, str(joined([description]))))
-    caption = tag("figcaption", tag("b", f"{one.kind[0].upper()}{one.kind[1:]}. "), one.caption, " ", _MADE)
-    return tag("figure", drawn, caption, id=f"figure-{one.name}")
-
-
-_MADE = tag("a", "How it was made", href="#how-it-was-made")
+    drawn = Markup(drawing.inline(one.figure, name, str(joined([description]))))
+    caption = tag("figcaption", tag("b", f"{one.kind[0].upper()}{one.kind[1:]}. "), one.caption)
+    return tag("figure", drawn, caption)
 
 
 def _failures(run: Run) -> list[Markup]:
@@ -150,7 +176,7 @@ def _failures(run: Run) -> list[Markup]:
 
 
 def _fits(run: Run) -> list[Markup]:
-    fits = run_tables.fits_table(run)
+    fits = run_tables.fits_table(run).fitted(None)
     if len(fits.rows) > MOST_FITS:
         command = shlex.join(["svmreduce", "report", str(run.path.parent), "--by", "fits", "--format", "csv"])
         return [
@@ -191,6 +217,7 @@ def _title(run: Run) -> str:
 
 
 def _line(run: Run) -> str:
+    """What a reader of figures needs to know at once."""
     facts, first = environment_facts(run), run.records[0]
     hosts = ", ".join(dict.fromkeys(str(host["cpu"] or "unknown CPU") for host in facts["hosts"].values()))
     threads = ", ".join(facts["threads"])

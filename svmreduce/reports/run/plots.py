@@ -23,13 +23,14 @@ from svmreduce.reports.drawing import Look
 from svmreduce.reports.reproduction.paper_comparison import PaperComparison
 from svmreduce.reports.run import curves, figures
 from svmreduce.reports.run.curves import Sweep
+from svmreduce.reports.run.verdict import verdicts
 
 ALL_DATA = "all data sets"
 _POINTS = "Large: each method at its best grid point; small: its other points. Hollow: a random sample of equal size."
 _CAPTIONS = {
     "speed-up": (
         "Filled: against the baseline. Hollow: against the same engine on all rows, which is what the reduction itself "
-        "gains. The reduction's time is included."
+        "gains. The reduction's time is included. Methods that lose more than two points are left out."
     ),
     "best accuracy": "Of each method at its best grid point, means over folds and seeds.",
     "mean accuracy": "Of each method over the whole grid: how much a wrong guess of the parameters costs.",
@@ -38,7 +39,10 @@ _CAPTIONS = {
     "accuracy and vectors": _POINTS,
     "error": "At each method's best grid point; whiskers: one standard deviation over folds and seeds.",
     "training time": "One fit at each method's best grid point, the reduction included.",
-    "front": "Every method at every grid point; nothing is both quicker and better than the points on the line.",
+    "front": (
+        "Each method at its best point; nothing is both quicker and better than those on the line. Ring: the choice. "
+        "Hollow: random samples."
+    ),
     "growth": (
         "Means over the grid; whiskers: one standard deviation. n¹·⁸: the time grows with the 1.8th power of the rows, "
         "by a straight line through the logarithms."
@@ -81,6 +85,11 @@ def drawings(run: Run, paper: PaperComparison | None = None) -> list[Drawing]:
         made = list(_speedups(run, looks))
         made += _printed(paper) if paper else []
         made += _across(run, looks)
+        for verdict in verdicts(run):
+            if len(verdict.all) > 1:
+                hidden = sum(map(verdict.is_poor, verdict.all))
+                caption = _CAPTIONS["front"] + (f" Not shown: {hidden} that lose much." if hidden else "")
+                made.append(Drawing("front", verdict.dataset, caption, figures.front(verdict, looks)))
         for panel in run.panels:
             made += _of_panel(panel, looks)
         for sweep in curves.growing(run):
@@ -118,7 +127,6 @@ def _of_panel(panel: Panel, looks: dict[str, Look]) -> Iterator[Drawing]:
         made["accuracy and vectors"] = figures.scatter(panel, looks, "vectors", "support vectors")
     made["error"] = figures.errors(panel, looks)
     made["training time"] = figures.times(panel, looks)
-    made["front"] = figures.front(panel, looks)
     for kind, figure in made.items():
         yield Drawing(kind, panel.dataset, _CAPTIONS[kind], figure)
 
@@ -132,7 +140,9 @@ def _sweep(sweep: Sweep, looks: dict[str, Look]) -> Drawing:
 
 
 def _speedups(run: Run, looks: dict[str, Look]) -> Iterator[Drawing]:
+    poor = {(verdict.dataset, one.label) for verdict in verdicts(run) for one in verdict.all if verdict.is_poor(one)}
     rows = [row for row in _rows_in_order(run) if row["ots"] and row["method"] != row["baseline"]]
+    rows = [row for row in rows if (row["dataset"], row["method"]) not in poor]
     if rows:
         yield Drawing("speed-up", "", _CAPTIONS["speed-up"], figures.speedups(rows, looks))
 

@@ -6,12 +6,18 @@ cells a figure is and how many failed, and every failed cell has a row with its 
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
+
 from svmreduce.experiments.metrics import METRICS
 from svmreduce.experiments.ordering import natural_key
 from svmreduce.experiments.recorded_run import Run
-from svmreduce.experiments.records import FIT, REDUCTION, Record
+from svmreduce.experiments.records import FIT, REDUCTION, SKIPPED, Record
+from svmreduce.experiments.standing import TOO_SHORT, Standing
 from svmreduce.reports.render import Column, Table, counts, exact, percent, significant
 from svmreduce.reports.run.measured_on import environment_facts, environment_lines
+from svmreduce.reports.run.verdict import DatasetVerdict, verdict_lines, verdicts
+from svmreduce.reports.run.wording import signed
 
 _DATASET = Column("dataset", "dataset", is_text=True, is_key=True)
 _METHOD = Column("method", "method", is_text=True, is_key=True)
@@ -19,6 +25,9 @@ _METHOD = Column("method", "method", is_text=True, is_key=True)
 SUMMARY = [
     _DATASET,
     _METHOD,
+    Column("front", "front", is_text=True),
+    Column("fit_seconds", "one fit (s)", significant),
+    Column("loss", "loss (%)", str, is_text=True),
     *(Column(key, metric.label, metric.show) for key, metric in METRICS.items()),
     Column("cells", "cells", exact),
     Column("done", "done", exact),
@@ -28,20 +37,39 @@ SUMMARY = [
     Column("failed_repeats", "failed repeats", counts, is_text=True),
     Column("baseline_failed", "baseline failed", counts, is_text=True),
 ]
+_SHORT = (
+    "front", "fit_seconds", "ots", "loss", "failed", "not_converged", "max_accuracy", "best_mse", "ets", "ecs", "cts",
+    "rmse", "primal_excess", "kept_percent", "mean_accuracy", "random_sample_accuracy", "mse", "random_sample_mse",
+    "ots_same_engine", "vectors",
+)  # fmt: skip
 _OVER_PAIRS = {"ets", "ots", "ecs", "rmse"}
 _OVER_OTHERS = {"cts", "cts_same_engine", "max_accuracy", "best_mse", "reduce_seconds"}  # folds, reductions
 _LEGEND = {
+    "front": 'front: nothing is both quicker and better; "use" and "or" are the verdict\'s choices',
+    "fit_seconds": "one fit: reduction and training at the method's best grid point",
+    "loss": (
+        "loss: of accuracy in points, or of RMSE in %, against the exact solution, each at its best point, with the "
+        "paired 95 % interval"
+    ),
     "ets": "ETS, OTS: speed-up of training against the baseline, without and with the time of the reduction",
     "ecs": "ECS, CTS: speed-up of classification, mean and at each method's best point",
     "rmse": "RMSE: of the accuracy against the baseline's",
     "ots_same_engine": "same engine: against the same solver on all rows",
-    "random_sample_accuracy": "random sample: the same solver on a random sample at the same point",
+    "random_sample_accuracy": "random acc.: mean acc. of the same solver on a random sample of the same size",
     "primal_excess": (
-        "primal above exact: the SVM's objective over all training rows against that of the solution on all of them; "
-        "blank for methods that minimise something else"
+        "primal: by how much the SVM's objective over all training rows is above that of the solution on all of them "
+        "(blank for methods that minimise something else)"
     ),
     "pairs": "done: cells with a result; pairs: those that the baseline has too, over which ratios are taken",
 }
+
+FEWER_CELLS, EARLY, SHORT_TIME = "*", "†", "‡"
+_SIGNS = {
+    FEWER_CELLS: "over fewer cells than the same figure of other methods on this data set: not comparable with it.",
+    EARLY: "with fits that stopped before they converged; they do not decide a verdict.",
+    SHORT_TIME: f"less than {1000 * TOO_SHORT:.0f} ms, mostly noise; two such times count as equal.",
+}
+_OWN_COUNT = {"reduce_seconds"}  # counts reductions, which differ between methods
 
 FITS = [
     _DATASET,
@@ -71,17 +99,18 @@ FITS = [
     Column("memory_mb", "memory MB", significant),
     Column("reason", "reason", is_text=True),
 ]
+_SHORT_FITS = ("status", "accuracy", "mse", "solve", "reduce", "kept_rows", "vectors", "primal", "predict", "n_iter",
+               "memory_mb", "errors", "auc")  # fmt: skip
 _SECTIONS = ("scores", "sizes", "counters", "seconds")
 
 FAILURES = [
     _DATASET,
     _METHOD,
     Column("kind", "kind", is_text=True, is_key=True),
-    Column("point", "point", is_text=True, is_key=True),
-    Column("fold", "fold", exact, is_key=True),
-    Column("seed", "seed", exact, is_key=True),
-    Column("repeat", "repeat", exact, is_key=True),
+    Column("cells", "cells", exact),
+    Column("where", "where", is_text=True),
     Column("status", "status", is_text=True),
+    Column("lost", "lost with it", exact),
     Column("reason", "reason", is_text=True),
 ]
 
@@ -92,15 +121,44 @@ def summary_table(run: Run) -> Table:
         run.summary,
         key=lambda row: (natural_key(row["dataset"]), row["method"] != row["baseline"], natural_key(row["method"])),
     )
+    facts = {(verdict.dataset, one.label): _standing(verdict, one) for verdict in verdicts(run) for one in verdict.all}
+    rows = [row | facts.get((row["dataset"], row["method"]), {}) for row in rows]
+    unit = "%" if any(row["task"] == "regression" for row in rows) else "points"
     all_converged = not any(row["not_converged"] for row in rows)
     columns = [column for column in SUMMARY if not (all_converged and column.key == "not_converged")]
-    table = Table(f"{_title(run)}: figures per data set and method", columns, rows)
-    shown = {column.key for column in table.used()}
+    columns = [replace(column, title=f"loss ({unit})") if column.key == "loss" else column for column in columns]
+    most = {(row["dataset"], key): 0 for row in rows for key in row["counted"]}
+    for row in rows:
+        for key, count in row["counted"].items():
+            most[row["dataset"], key] = max(count, most[row["dataset"], key])
+
+    def mark(row: dict, key: str) -> str:
+        if key == "fit_seconds":
+            return SHORT_TIME if row[key] < TOO_SHORT else ""
+        if key not in METRICS or row[key] is None:
+            return ""
+        fewer = row["counted"][key] < most[row["dataset"], key] and key not in _OWN_COUNT
+        return FEWER_CELLS * fewer + EARLY * (row["not_converged"] > 0)
+
+    table = Table(f"{_title(run)}: figures per data set and method", columns, rows, first=_SHORT, mark=mark)
     baselines = sorted({row["baseline"] for row in rows} - {None}, key=natural_key)
-    legend = [text for key, text in _LEGEND.items() if key in shown]
-    table.notes.append("; ".join([f"Baseline: {', '.join(baselines) or 'none'}", *legend]) + ".")
+    table.legend = {"method": f"Baseline: {', '.join(baselines) or 'none'}"} | _LEGEND
+    used = {sign for row in rows for column in columns for sign in mark(row, column.key) if row.get(column.key)}
+    table.notes += [f"{sign} {text}" for sign, text in _SIGNS.items() if sign in used]
     table.notes += [note for row in rows if (note := _odd_counts(row))]
     return table
+
+
+def _standing(verdict: DatasetVerdict, one: Standing) -> dict:
+    """What the verdict says about a method, for its row."""
+    places = {verdict.recommended: "use", verdict.quicker: "or"}
+    loss = verdict.loss(one)
+    return {
+        "front": places.get(one, "front" if one in verdict.front else ""),
+        "fit_seconds": one.seconds,
+        "loss": "" if loss is None or one is verdict.reference else signed(loss, with_unit=False),
+        "is_poor": verdict.is_poor(one),
+    }
 
 
 def _odd_counts(row: dict) -> str:
@@ -116,7 +174,7 @@ def _odd_counts(row: dict) -> str:
 def fits_table(run: Run, kind: str = FIT) -> Table:
     """One row per fit, sorted by data set, method, point, fold, seed and repeat; numbers as numbers."""
     found = sorted(run.fits if kind == FIT else run.reductions, key=lambda record: record.identity)
-    return Table(f"{_title(run)}: every {kind}", FITS, [_fit_row(record) for record in found])
+    return Table(f"{_title(run)}: every {kind}", FITS, [_fit_row(record) for record in found], first=_SHORT_FITS)
 
 
 def reductions_table(run: Run) -> Table:
@@ -125,11 +183,53 @@ def reductions_table(run: Run) -> Table:
 
 
 def failures_table(run: Run) -> Table:
-    """Every reduction and every fit that did not succeed, with its reason."""
+    """What did not succeed, with its reason: a line for every kind of failure of a method, not for every cell.
+
+    What could not run because a reduction failed is counted in the line of that reduction.
+    """
     failed = sorted((record for record in run.records if not record.is_ok), key=lambda record: record.identity)
-    rows = [{column.key: getattr(record, column.key) for column in FAILURES} for record in failed]
-    rows = [row | {"point": record.point_text} for row, record in zip(rows, failed, strict=True)]
-    return Table(f"{_title(run)}: cells that did not succeed ({len(rows)})", FAILURES, rows)
+    cause = _causes(failed)
+    groups: dict[tuple, list[Record]] = {}
+    for record in failed:
+        if record.id not in cause:
+            key = record.dataset, record.method, record.kind, record.status, record.reason
+            groups.setdefault(key, []).append(record)
+    lost = Counter(cause.values())
+    rows = [
+        {
+            **dict(zip(("dataset", "method", "kind", "status", "reason"), key, strict=True)),
+            "cells": len(members),
+            "where": members[0].cell_text if len(members) == 1 else "",
+            "lost": sum(lost[record.id] for record in members) or None,
+        }
+        for key, members in groups.items()
+    ]
+    return Table(f"{_title(run)}: cells that did not succeed ({len(failed)})", FAILURES, rows)
+
+
+def _causes(failed: list[Record]) -> dict[str, str]:
+    """Record -> the failed reduction that it could not do without, directly or by way of another."""
+    ids, found = {record.id for record in failed}, {}
+    needs = {record.id: [need for need in (record.reduction, record.size_of) if need in ids] for record in failed}
+    for record in failed:
+        root = record.id
+        while record.status == SKIPPED and needs.get(root):
+            root = needs[root][0]
+        if root != record.id:
+            found[record.id] = root
+    return found
+
+
+def failure_facts(run: Run) -> list[dict]:
+    """Every record that did not succeed, for programs."""
+    names = ("dataset", "method", "kind", "point", "fold", "seed", "repeat", "status", "reason")
+    failed = sorted((record for record in run.records if not record.is_ok), key=lambda record: record.identity)
+    return [{name: getattr(record, name) for name in names} | {"point": record.point_text} for record in failed]
+
+
+def verdict_table(run: Run) -> Table:
+    """A table of notes only: what to use on each data set."""
+    return Table("Verdict", [], [], verdict_lines(run))
 
 
 def environment_table(run: Run) -> Table:
@@ -141,18 +241,25 @@ _FIRST = {"summary": summary_table, "fits": fits_table, "reductions": reductions
 
 
 def report_tables(run: Run, by: str = "summary") -> list[Table]:
-    """All tables of a report: what was asked for, the failures if there are any, and the footer."""
-    first = _FIRST[by](run)
-    if not first.rows and by == "summary":  # an experiment of reductions only
-        first = reductions_table(run)
-    failures = failures_table(run)
-    return [first, *([failures] if failures.rows else []), environment_table(run)]
+    """All tables of a report: the verdict, what was asked for, the failures if there are any, and the footer."""
+    verdict, failures = verdict_table(run), failures_table(run)
+    verdict = [verdict] if by == "summary" and verdict.notes else []
+    return [*verdict, first_table(run, by), *([failures] if failures.rows else []), environment_table(run)]
+
+
+def first_table(run: Run, by: str = "summary") -> Table:
+    """The table that was asked for."""
+    found = _FIRST[by](run)
+    if not found.rows and by == "summary":  # an experiment of reductions only
+        found = reductions_table(run)
+    return found
 
 
 def report_facts(run: Run, by: str = "summary") -> dict:
     """The same for programs, with raw values."""
     first = _FIRST[by](run)
-    return {by: first.rows, "failures": failures_table(run).rows, "environment": environment_facts(run)}
+    facts = {"verdicts": [verdict.to_json() for verdict in verdicts(run)]} if by == "summary" else {}
+    return facts | {by: first.rows, "failures": failure_facts(run), "environment": environment_facts(run)}
 
 
 def _fit_row(record: Record) -> dict:

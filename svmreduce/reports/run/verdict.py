@@ -6,29 +6,71 @@ The recommendation is the quickest method on the front whose loss against the ex
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
-from svmreduce.experiments.ordering import natural_key
 from svmreduce.experiments.recorded_run import Run
 from svmreduce.experiments.records import FINISHED, RANDOM
 from svmreduce.experiments.standing import LEVEL, TOO_SHORT, AgainstControl, Difference, Standing, Standings
+from svmreduce.reports.run.wording import amount, direction, duration, listed, signed, times, words
 
 WORTH = 1.5
 """A method that loses something is worth a word if it is at least this many times as fast."""
 ACCEPTABLE = {"classification": 0.01, "regression": 0.05}
 """The most that the second, quicker proposal may lose: a point of accuracy, a twentieth of the RMSE."""
+OUTCOMES = ("better", "no better", "worse")
+FEW = 5  # data sets; of more, a text has one sentence each
 NOTHING_TO_SAVE = 0.05
 """Seconds of the exact solution below which no time can be saved, and times decide nothing."""
-_ENGINES = {"smo": "our SMO engine", "libsvm": "LIBSVM", "libsvm_svr": "LIBSVM", "liblinear": "LIBLINEAR",
-            "decomposition": "our SMO engine", "decomposition_svr": "our SMO engine"}  # fmt: skip
 
 
 def verdicts(run: Run) -> list[DatasetVerdict]:
     """One verdict per data set with a result, in natural order."""
-    found = [DatasetVerdict(name, Standings(run.methods[name]), run) for name in sorted(run.methods, key=natural_key)]
-    return [verdict for verdict in found if verdict.standings.all]
+    return [DatasetVerdict(name, standings, run) for name, standings in run.standings.items()]
+
+
+def verdict_lines(run: Run) -> list[str]:
+    """The verdicts of a run as text: all sentences of a few data sets, the first of each where there are many."""
+    found = verdicts(run)
+    if len(found) == 1:
+        return found[0].sentences()
+    most = None if len(found) <= FEW else 1
+    return overall(found) + [f"{verdict.dataset}: {' '.join(verdict.sentences()[:most])}" for verdict in found]
+
+
+def overall(found: list[DatasetVerdict]) -> list[str]:
+    """Over several data sets: how often each method is the choice, and how often reductions beat their controls."""
+    if len(found) < 2:
+        return []
+    chosen = Counter(_kind(verdict.recommended) for verdict in found if verdict.recommended)
+    choices = [f"{name} on {count}" for name, count in chosen.most_common()]
+    lines = [f"Over {len(found)} data sets the choice is {listed(choices, most=6)}."] if choices else []
+    if len(chosen) == 1 and chosen.total() == len(found):
+        every = "both" if len(found) == 2 else f"all {len(found)}"
+        lines = [f"On {every} data sets the choice is {next(iter(chosen))}."]
+    rivals = [one for verdict in found for one in verdict.against_controls]
+    methods = dict.fromkeys(one.method for one in rivals)
+    if len(methods) > FEW:
+        return [*lines, f"{len(methods)} reductions against random samples of their size: {outcomes(rivals)}."]
+    for method in methods:
+        told = outcomes([one for one in rivals if one.method == method])
+        lines.append(f"{method} against a random sample of its size: {told}.")
+    return lines
+
+
+def outcomes(rivals: list[AgainstControl]) -> str:
+    """``better 7 times, worse 2 times``."""
+    counts = Counter(one.outcome for one in rivals)
+    return ", ".join(f"{outcome} {_times(counts[outcome])}" for outcome in OUTCOMES if counts[outcome]) or "not known"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _kind(one: Standing) -> str:
+    return "a random sample" if one.method.reducer == RANDOM else one.label if one.method.reducer else words(one)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +84,11 @@ class DatasetVerdict:
     @property
     def is_regression(self) -> bool:
         return self.standings.task == "regression"
+
+    @property
+    def all(self) -> list[Standing]:
+        """Every method with a result, the quickest first."""
+        return self.standings.all
 
     @property
     def front(self) -> list[Standing]:
@@ -88,6 +135,11 @@ class DatasetVerdict:
         loss, level = self.loss(one), LEVEL[self.standings.task]
         return one is self.reference or loss.high <= level or (one.is_exact and abs(loss.middle) <= level)
 
+    def is_poor(self, one: Standing) -> bool:
+        """Whether it loses so much that its speed is no merit."""
+        loss = self.loss(one)
+        return loss is not None and loss.middle > 2 * ACCEPTABLE[self.standings.task]
+
     def shares(self, one: Standing) -> dict[str, float] | None:
         """The engine's and the reduction's part of the speed-up over the reference; their product is the speed-up."""
         engine = self.standings.same_engine(one)
@@ -119,7 +171,7 @@ class DatasetVerdict:
             found.append(self._or(self.quicker))
         elif len(self.standings.all) > 1:
             found.append("Nothing quicker that ran is worth its loss.")
-        return found + self._controls()
+        return found + self.controls
 
     def to_json(self) -> dict:
         """For programs: the recommendation, the front, every method with its marks, and the controls."""
@@ -180,7 +232,7 @@ class DatasetVerdict:
         return "; ".join(marked) or "nothing has a result"
 
     def _use(self, one: Standing) -> str:
-        text = f"Use {words(one)}: {seconds(one.seconds)}"
+        text = f"Use {words(one)}: {duration(one.seconds)}"
         if one is not self.reference:
             text += f", {times(self.standings.speedup(one, self.reference), self._is_bound(one))} {self._exact()}"
         text += f"; {self._score(one)}"
@@ -188,30 +240,27 @@ class DatasetVerdict:
         if one is self.reference or (one.is_exact and self.is_sure(one)):
             return text + "."
         surely = "" if self.is_sure(one) else ", which is not certain"
-        return f"{text}, {_amount(loss, self.is_regression)} {_direction(loss)} than {self._exact()}{surely}."
+        return f"{text}, {amount(loss, self.is_regression)} {direction(loss)} than {self._exact()}{surely}."
 
     def _or(self, one: Standing) -> str:
         loss = self.loss(one)
-        amount = _amount(loss, self.is_regression)
+        lost = amount(loss, self.is_regression)
         gain = times(self.standings.speedup(one, self.recommended), self._is_bound(one))
-        took = f"{words(one)} takes {seconds(one.seconds)} ({gain} as fast)"
+        took = f"{words(one)} takes {duration(one.seconds)} ({gain} as fast)"
         if loss.middle <= 0:
-            return f"Here {took} and was no worse ({amount} {_direction(loss)}), but that is not certain."
-        return f"If {amount} may be lost, {took}."
+            return f"Here {took} and was no worse ({lost} {direction(loss)}), but that is not certain."
+        return f"If {lost} may be lost, {took}."
 
-    def _controls(self) -> list[str]:
-        """Which reductions are better than a random sample of their size, and which are not."""
+    @cached_property
+    def controls(self) -> list[str]:
+        """One sentence, if any: which reductions are better than a random sample of their size, and which are not."""
         groups: dict[str, list[str]] = {}
         for found in self.against_controls:
-            groups.setdefault(found.outcome, []).append(f"{found.method} ({_signed(found.gain, self.is_regression)})")
-        said = {
-            "better": "{} {} better than a random sample of the same size",
-            "no better": "{} {} no better than a random sample of the same size",
-            "worse": "{} {} worse than a random sample of the same size",
-        }
+            groups.setdefault(found.outcome, []).append(f"{found.method} ({signed(found.gain, self.is_regression)})")
         parts = [
-            pattern.format(_listed(groups[outcome]), "are" if len(groups[outcome]) > 1 else "is")
-            for outcome, pattern in said.items()
+            f"{listed(groups[outcome])} {'are' if len(groups[outcome]) > 1 else 'is'} {outcome} than a random sample "
+            "of the same size"
+            for outcome in OUTCOMES
             if outcome in groups
         ]
         return ["; ".join(parts) + "."] if parts else []
@@ -224,46 +273,6 @@ class DatasetVerdict:
 
     def _is_bound(self, one: Standing) -> bool:
         return one.seconds < TOO_SHORT
-
-
-def words(one: Standing) -> str:
-    """A method as a sentence names it: *our SMO engine on all rows*, *a random 20 % of the rows with LIBSVM*."""
-    method = one.method
-    named = method.solver if method.label.startswith(method.solver) else ""
-    engine = _ENGINES.get(method.solver, method.solver)
-    if method.reducer is None:
-        name = engine + method.label.removeprefix(method.solver) if named else method.label
-        return f"{name} on all rows" if one.is_exact else name
-    share = "" if one.kept_share is None else f"{100 * one.kept_share:.3g} %"
-    if method.reducer == RANDOM:
-        return f"a random {share} of the rows with {engine}" if share else f"a random sample with {engine}"
-    return f"{method.label} ({share} of the rows)" if share else method.label
-
-
-def seconds(value: float) -> str:
-    if value >= 120:
-        return f"{value / 60:.3g} min" if value < 7200 else f"{value / 3600:.3g} h"
-    return f"{value:.3g} s" if value >= 0.1 else f"{1000 * value:.2g} ms"
-
-
-def times(ratio: float, is_bound: bool = False) -> str:
-    digits = f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.2g}"
-    return f"{'at least ' if is_bound else ''}{digits} times"
-
-
-def _amount(loss: Difference, is_regression: bool) -> str:
-    """``0.10 ± 0.05 points``, without a sign."""
-    unit = "% of the RMSE" if is_regression else "points"
-    spread = "" if loss.half is None else f" ± {100 * loss.half:.2f}"
-    return f"{abs(100 * loss.middle):.2f}{spread} {unit}"
-
-
-def _signed(gain: Difference, is_regression: bool) -> str:
-    return ("+" if gain.middle >= 0 else "−") + _amount(gain, is_regression)
-
-
-def _direction(loss: Difference) -> str:
-    return "better" if loss.middle < 0 else "worse"
 
 
 def _difference_json(found: Difference | None, is_regression: bool, name: str) -> dict:
@@ -281,10 +290,3 @@ def _failures(method) -> dict[str, int]:
         if cell.status not in FINISHED:
             found[cell.status] = found.get(cell.status, 0) + 1
     return found
-
-
-def _listed(names: Iterable[str], most: int = 4) -> str:
-    names = list(names)
-    if len(names) > most:
-        names = [*names[: most - 1], f"{len(names) - most + 1} more"]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

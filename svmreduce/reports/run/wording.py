@@ -1,0 +1,59 @@
+"""How a sentence names methods, times and differences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from svmreduce.experiments.records import RANDOM
+from svmreduce.experiments.standing import Difference, Standing
+
+_ENGINES = {"smo": "our SMO engine", "libsvm": "LIBSVM", "libsvm_svr": "LIBSVM", "liblinear": "LIBLINEAR",
+            "decomposition": "our SMO engine", "decomposition_svr": "our SMO engine"}  # fmt: skip
+
+
+def words(one: Standing) -> str:
+    """A method as a sentence names it: *our SMO engine on all rows*, *a random 20 % of the rows with LIBSVM*."""
+    method = one.method
+    named = method.solver if method.label.startswith(method.solver) else ""
+    engine = _ENGINES.get(method.solver, method.solver)
+    if method.reducer is None:
+        name = engine + method.label.removeprefix(method.solver) if named else method.label
+        return f"{name} on all rows" if one.is_exact else name
+    share = "" if one.kept_share is None else f"{100 * one.kept_share:.3g} %"
+    if method.reducer == RANDOM:
+        return f"a random {share} of the rows with {engine}" if share else f"a random sample with {engine}"
+    return f"{method.label} ({share} of the rows)" if share else method.label
+
+
+def duration(value: float) -> str:
+    if value >= 120:
+        return f"{value / 60:.3g} min" if value < 7200 else f"{value / 3600:.3g} h"
+    return f"{value:.3g} s" if value >= 0.1 else f"{1000 * value:.2g} ms"
+
+
+def times(ratio: float, is_bound: bool = False) -> str:
+    digits = f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.2g}"
+    return f"{'at least ' if is_bound else ''}{digits} times"
+
+
+def amount(loss: Difference, is_regression: bool) -> str:
+    """``0.10 ± 0.05 points``, without a sign."""
+    unit = "% of the RMSE" if is_regression else "points"
+    spread = "" if loss.half is None else f" ± {100 * loss.half:.2f}"
+    return f"{abs(100 * loss.middle):.2f}{spread} {unit}"
+
+
+def signed(found: Difference, is_regression: bool = False, *, with_unit: bool = True) -> str:
+    text = ("+" if found.middle >= 0 else "−") + amount(found, is_regression)
+    return text if with_unit else " ".join(text.split(" ")[: 1 if found.half is None else 3])
+
+
+def direction(loss: Difference) -> str:
+    return "better" if loss.middle < 0 else "worse"
+
+
+def listed(names: Iterable[str], most: int = 4) -> str:
+    names = list(names)
+    if len(names) > most:
+        names = [*names[: most - 1], f"{len(names) - most + 1} more"]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
