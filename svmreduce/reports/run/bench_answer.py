@@ -6,7 +6,8 @@ import math
 from textwrap import fill, wrap
 
 from svmreduce.experiments.recorded_run import Run
-from svmreduce.reports.run.verdict import DatasetVerdict, seconds, times, verdicts, words
+from svmreduce.reports.run.verdict import DatasetVerdict, verdicts
+from svmreduce.reports.run.wording import duration, times, words
 
 _HEIGHT, _WIDTH = 9, 64
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -64,12 +65,12 @@ def _about_baseline(verdict: DatasetVerdict, found: dict) -> list[str]:
         own = verdict.standings.by_label[facts["method"]]
         if best is own or own is verdict.reference or facts["speedup"] < 1.1:
             return []
-        return [f"LIBSVM takes {seconds(own.seconds)} on all rows, {times(facts['speedup'])} as long."]
+        return [f"LIBSVM takes {duration(own.seconds)} on all rows, {times(facts['speedup'])} as long."]
     ratio = facts["speedup_of_engine_on_equal_rows"]
     equal = f"{times(ratio)} as long as our engine on equal rows; " if ratio else ""
     return [
-        f"LIBSVM was not run on all rows: it takes {seconds(facts['seconds'])} on {facts['rows']:,}, {equal}"
-        f"on all rows about {seconds(facts['expected_seconds'])} by its growth, {times(facts['speedup'])} the time of "
+        f"LIBSVM was not run on all rows: it takes {duration(facts['seconds'])} on {facts['rows']:,}, {equal}"
+        f"on all rows about {duration(facts['expected_seconds'])} by its growth, {times(facts['speedup'])} the time of "
         "the recommended method (extrapolated)."
     ]
 
@@ -78,7 +79,7 @@ def _about_exact(verdict: DatasetVerdict, measured) -> list[str]:
     if verdict.reference is None or verdict.reference.is_exact:
         return []
     growth = measured.growth.get(measured.engine)
-    about = f", which takes about {seconds(growth.train_seconds(measured.rows))} by its growth" if growth else ""
+    about = f", which takes about {duration(growth.train_seconds(measured.rows))} by its growth" if growth else ""
     return [f"No exact solution on all rows fits into the budget{about}: losses are against the best that ran, "
             f"{words(verdict.reference)}, and what is lost against an exact solution is not known."]  # fmt: skip
 
@@ -151,7 +152,7 @@ def _table(verdict: DatasetVerdict, shown: list) -> list[str]:
         rows.append([
             letter,
             f"random {100 * one.kept_share:.3g} %" if one.is_control else one.label,
-            seconds(one.seconds),
+            duration(one.seconds),
             f"{one.score:.4g}" if verdict.is_regression else f"{100 * one.score:.2f} %",
             "reference" if one is verdict.reference or loss is None else f"{100 * loss.middle:.2f}{spread}",
             times(verdict.standings.speedup(one, verdict.reference)).removesuffix(" times"),
@@ -189,7 +190,7 @@ def picture(verdict: DatasetVerdict, shown: list) -> list[str]:
     text = (lambda value: f"{-value:.4g}") if verdict.is_regression else (lambda value: f"{100 * value:.2f} %")
     margins = {0: text(best), _HEIGHT - 2: text(worst)}
     lines = [f"{margins.get(number, ''):>9} |{''.join(cells)}".rstrip() for number, cells in enumerate(grid)]
-    left, right = seconds(10**low), seconds(10**high)
+    left, right = duration(10**low), duration(10**high)
     axis = " " * 10 + "+" + "-" * _WIDTH
     return [
         f"{name:>9}",
