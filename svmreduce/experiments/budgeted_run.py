@@ -21,10 +21,12 @@ from svmreduce.memory import free_bytes
 
 FIRST_ROWS, STEP, PART_TEST_ROWS = 1000, 4, 2000
 PART, METHOD, EXACT = 0.05, 0.25, 0.45  # of the budget: a method on a part, on all rows, and the exact solution
+ALL_ROWS = 0.5  # of the budget: kept for them
 CHEAP = 0.2  # of what is left
 MEMORY = 0.7  # of what is free
 _WRONG_BY = 4  # times that a prediction may be wrong before a task is ended
 _LEAST = 2.0  # seconds that every task gets
+_CLEAR = 0.1  # seconds below which a time on a part decides nothing
 
 
 class Budget:
@@ -59,21 +61,27 @@ class BudgetedRun:
         self.budget, self.store, self.workers, self.earlier, self.say = budget, store, workers, earlier, say
         self.known: dict[str, Record] = {}
         self.growth: dict[str, Growth] = {}
+        self.scores: dict[str, float] = {}  # on the last part; greater is better
         self.not_run: dict[str, str] = {}  # label -> why it did not run on all rows
         self.planned: list[Task] = []  # of the rounds that count
-        self.rows = self.test_rows = 0
+        self.on_parts: dict[int, list[Task]] = {}  # rows -> tasks that finished
+        self.rows = self.test_rows = self.judged_rows = 0
         self.memory_mb = MEMORY * free_bytes() / 2**20
 
     def run(self, rows: int, test_rows: int) -> None:
         """All of it; ``rows`` and ``test_rows`` are those of one split."""
-        self.rows, self.test_rows = rows, test_rows
+        self.rows, self.test_rows, self.judged_rows = rows, test_rows, rows
         for size in ladder(rows):
-            self._on_part(size)
+            if self.budget.left > ALL_ROWS * self.budget.seconds:
+                self._on_part(size)
+                self._drop_beaten(size)
         by_seed = self._units(self.config)
         first, *others = self.config.seeds
         self._first_round(by_seed[first])
         self._other_rounds({seed: by_seed[seed] for seed in others})
         self._run_baseline(by_seed[first])
+        if not self._finished_labels() and self.on_parts:  # better a verdict on fewer rows than none
+            self.judged_rows, self.planned = max(self.on_parts.items())
 
     # ------------------------------------------------------------ parts of the rows
 
@@ -99,7 +107,22 @@ class BudgetedRun:
                 done += 1
                 usual = 1.0 if units[label][-1].solver in LINEAR else USUAL
                 self.growth.setdefault(label, Growth(usual)).add(cost)
+                self.scores[label] = _score(records[-1])
+                if labels is None:
+                    self.on_parts.setdefault(rows, []).extend(units[label])
         self.say(f"{rows:,} of {self.rows:,} rows: {done} methods measured")
+
+    def _drop_beaten(self, rows: int) -> None:
+        """A method that takes twice as long as a better one, and does not grow more slowly, need not go on."""
+        here = {label: growth for label, growth in self.growth.items() if growth.last.rows == rows}
+        for label, own in here.items():
+            if label in (self.engine, self.baseline) or own.last.train < _CLEAR:
+                continue
+            for name, other in here.items():
+                is_slower = 2 * other.last.train <= own.last.train and other.exponent <= own.exponent + 0.1
+                if is_slower and self.scores[name] >= self.scores[label]:
+                    times = f"{_time(own.last.train)} against {_time(other.last.train)}"
+                    self.not_run.setdefault(label, f"on {rows:,} rows slower than {name} ({times}) and no better")
 
     def _may_go_on(self, label: str, expected: float, allowed: float) -> bool:
         """Whether a larger part can be run; a method that is too slow on all rows as well has had its chance."""
@@ -132,7 +155,8 @@ class BudgetedRun:
         if expected > allowed:
             self.not_run[label] = self._too_slow(label)
         elif expected > self.budget.left - 1:
-            self.not_run[label] = f"the budget was used up; it takes about {_time(expected)}"
+            about = f"; it takes about {_time(expected)}" if expected else ""
+            self.not_run[label] = f"the budget was used up{about}"
         else:
             records = self._execute(tasks, min(allowed, self._limit(expected)))
             self.not_run.pop(label, None)
@@ -237,8 +261,7 @@ class BudgetedRun:
         cost, fit = cost_of(records), next(record for record in records if record.is_fit)
         if cost is None:
             return None
-        score = fit.scores["accuracy"] if "accuracy" in fit.scores else -fit.scores["mse"]
-        return score, cost.train, fit.sizes["test_rows"]
+        return _score(fit), cost.train, fit.sizes["test_rows"]
 
     def _report(self, label: str, records: list[Record]) -> None:
         own = [record for record in records if record.method == label]
@@ -284,6 +307,10 @@ def ladder(rows: int) -> list[int]:
     """Parts of the rows to begin with, up to half of them; none if all rows are few."""
     parts = [FIRST_ROWS * STEP**step for step in range(20)] if rows >= STEP * FIRST_ROWS else []
     return [part for part in parts if 2 * part <= rows]
+
+
+def _score(fit: Record) -> float:
+    return fit.scores["accuracy"] if "accuracy" in fit.scores else -fit.scores["mse"]
 
 
 def _round_down(rows: int) -> int:

@@ -19,14 +19,19 @@ def answer(run: Run, measured, point: dict, config) -> dict:
     labels = [label for label in measured.growth if label not in verdict.standings.by_label]
     found = verdict.to_json() | {
         "point": point,
-        "rows": measured.rows,
+        "rows": measured.judged_rows,
+        "all_rows": measured.rows,
         "test_rows": measured.test_rows,
         "seeds": len(verdict.standings.splits),
         "not_run": measured.not_run,
         "baseline": _baseline(verdict, measured),
         "full_seconds": _full_seconds(verdict, measured, config),
     }
-    found["sentences"] = [*verdict.sentences(), *_about_exact(verdict, measured), *_about_baseline(verdict, found)]
+    sentences = [*verdict.sentences(), *_about_exact(verdict, measured), *_about_baseline(verdict, found)]
+    if measured.judged_rows < measured.rows:
+        where = f"on {measured.judged_rows:,} of {measured.rows:,} rows"
+        sentences = [f"Nothing could be run on all rows within the budget; {where}:", *verdict.sentences()]
+    found["sentences"] = sentences
     found["on_parts"] = {label: [cost._asdict() for cost in measured.growth[label].costs] for label in labels}
     return found
 
