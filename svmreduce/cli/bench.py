@@ -75,8 +75,8 @@ def bench(source, methods, test, out, html, yaml_file, as_json, quiet, n_feature
     for file in filter(None, (html, yaml_file)):
         check_writable(file, source, test)
     say = _speaker(budget_start, quiet or as_json)
-    from svmreduce.experiments.budgeted_run import Budget
     from svmreduce.experiments.candidates import check_names
+    from svmreduce.experiments.time_budget import Budget
     from svmreduce.paths import import_from_here_last
 
     import_from_here_last()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from time import monotonic
 
 from svmreduce.experiments.config import Config
 from svmreduce.experiments.growth import LINEAR, USUAL, Growth, cost_of
@@ -17,9 +16,10 @@ from svmreduce.experiments.planning import Task, expand
 from svmreduce.experiments.records import Record, controlled_label
 from svmreduce.experiments.runner import Agenda, execute, make_agenda
 from svmreduce.experiments.store import Store
+from svmreduce.experiments.time_budget import Budget, NotRun, beats, in_words, ladder, round_down, score_of
 from svmreduce.memory import free_bytes
 
-FIRST_ROWS, STEP, PART_TEST_ROWS = 1000, 4, 2000
+PART_TEST_ROWS = 2000
 PART, METHOD, EXACT = 0.05, 0.25, 0.45  # of the budget: a method on a part, on all rows, and the exact solution
 ALL_ROWS = 0.5  # of the budget: kept for them
 CHEAP = 0.2  # of what is left
@@ -27,22 +27,6 @@ MEMORY = 0.7  # of what is free
 _WRONG_BY = 4  # times that a prediction may be wrong before a task is ended
 _LEAST = 2.0  # seconds that every task gets
 _CLEAR = 0.1  # seconds below which a time on a part decides nothing
-
-
-class Budget:
-    """Seconds that the user waits, counted from the start of the command."""
-
-    def __init__(self, seconds: float, started: float | None = None):
-        self.seconds = seconds
-        self._end = (monotonic() if started is None else started) + seconds
-
-    @property
-    def left(self) -> float:
-        return self._end - monotonic()
-
-    @property
-    def used(self) -> float:
-        return self.seconds - self.left
 
 
 class BudgetedRun:
@@ -62,7 +46,7 @@ class BudgetedRun:
         self.known: dict[str, Record] = {}
         self.growth: dict[str, Growth] = {}
         self.scores: dict[str, float] = {}  # on the last part; greater is better
-        self.not_run: dict[str, str] = {}  # label -> why it did not run on all rows
+        self.not_run: dict[str, NotRun] = {}
         self.planned: list[Task] = []  # of the rounds that count
         self.on_parts: dict[int, list[Task]] = {}  # rows -> tasks that finished
         self.rows = self.test_rows = self.judged_rows = 0
@@ -71,8 +55,9 @@ class BudgetedRun:
     def run(self, rows: int, test_rows: int) -> None:
         """All of it; ``rows`` and ``test_rows`` are those of one split."""
         self.rows, self.test_rows, self.judged_rows = rows, test_rows, rows
-        for size in ladder(rows):
-            if self.budget.left > ALL_ROWS * self.budget.seconds:
+        for number, size in enumerate(ladder(rows)):
+            needed = ALL_ROWS if number > 1 else ALL_ROWS / 2  # growth needs two sizes
+            if self.budget.left > needed * self.budget.seconds:
                 self._on_part(size)
                 self._drop_beaten(size)
         by_seed = self._units(self.config)
@@ -100,29 +85,28 @@ class BudgetedRun:
             records = self._execute(units[label], min(allowed, self._limit(expected)))
             cost = cost_of(records)
             if cost is None:
-                bad = next((record for record in records if not record.is_finished), None)
-                why = f"{bad.status}: {bad.reason}" if bad else "the budget was used up"
-                self.not_run[label] = f"on {rows:,} rows: {why}"
+                self.not_run[label] = NotRun.failed(records, f"on {rows:,} rows: ")
             else:
                 done += 1
                 usual = 1.0 if units[label][-1].solver in LINEAR else USUAL
                 self.growth.setdefault(label, Growth(usual)).add(cost)
-                self.scores[label] = _score(records[-1])
+                self.scores[label] = score_of(records[-1])
                 if labels is None:
                     self.on_parts.setdefault(rows, []).extend(units[label])
         self.say(f"{rows:,} of {self.rows:,} rows: {done} methods measured")
 
     def _drop_beaten(self, rows: int) -> None:
         """A method that takes twice as long as a better one, and does not grow more slowly, need not go on."""
-        here = {label: growth for label, growth in self.growth.items() if growth.last.rows == rows}
+        here = {label: growth for label, growth in self.growth.items() if growth.last.rows == rows and growth.is_known}
         for label, own in here.items():
             if label in (self.engine, self.baseline) or own.last.train < _CLEAR:
                 continue
             for name, other in here.items():
                 is_slower = 2 * other.last.train <= own.last.train and other.exponent <= own.exponent + 0.1
-                if is_slower and self.scores[name] >= self.scores[label]:
-                    times = f"{_time(own.last.train)} against {_time(other.last.train)}"
-                    self.not_run.setdefault(label, f"on {rows:,} rows slower than {name} ({times}) and no better")
+                if is_slower and self.scores[name] >= self.scores[label] and label not in self.not_run:
+                    times = f"{in_words(own.last.train)} against {in_words(other.last.train)}"
+                    words = f"on {rows:,} rows slower than {name} ({times}) and no better"
+                    self.not_run[label] = NotRun("beaten", words, self._predicted(label))
 
     def _may_go_on(self, label: str, expected: float, allowed: float) -> bool:
         """Whether a larger part can be run; a method that is too slow on all rows as well has had its chance."""
@@ -155,8 +139,7 @@ class BudgetedRun:
         if expected > allowed:
             self.not_run[label] = self._too_slow(label)
         elif expected > self.budget.left - 1:
-            about = f"; it takes about {_time(expected)}" if expected else ""
-            self.not_run[label] = f"the budget was used up{about}"
+            self.not_run[label] = NotRun.out_of_budget(expected)
         else:
             records = self._execute(tasks, min(allowed, self._limit(expected)))
             self.not_run.pop(label, None)
@@ -193,7 +176,7 @@ class BudgetedRun:
 
     @staticmethod
     def _is_beaten(label: str, ends: dict[str, tuple], clearly: bool) -> bool:
-        return any(_beats(other, ends[label], clearly) for name, other in ends.items() if name != label)
+        return any(beats(other, ends[label], clearly) for name, other in ends.items() if name != label)
 
     def _run_baseline(self, units: dict[str, list[Task]]) -> None:
         """LIBSVM on all rows if that fits; else on as many rows as fit, and our engine on as many."""
@@ -203,16 +186,14 @@ class BudgetedRun:
         if self._predicted(label) <= min(EXACT * self.budget.seconds, self.budget.left - 1):
             self._run_unit(label, units[label], EXACT)
             return
-        self.not_run[label] = self._too_slow(label)
         growth = self.growth.get(label)
+        self.not_run[label] = self._too_slow(label)
         seconds = min(0.1 * self.budget.seconds, 0.4 * self.budget.left)
-        if growth is None or seconds < growth.last.train:
-            return
-        rows = _round_down(min(self.rows // 2, growth.rows_within(seconds)))
-        if rows >= 1.5 * growth.last.rows:
-            why = self.not_run.pop(label)
+        rows = round_down(min(self.rows // 2, growth.rows_within(seconds))) if growth else 0
+        if growth and rows >= 1.5 * growth.last.rows:
+            del self.not_run[label]
             self._on_part(rows, {label, self.engine}, share=0.2)
-            self.not_run.setdefault(label, why)
+            self._run_unit(label, units[label], EXACT)  # if it grew less than expected
 
     # ------------------------------------------------------------ predictions and results
 
@@ -225,14 +206,17 @@ class BudgetedRun:
         least = max(_LEAST, PART * self.budget.seconds)
         return max(_LEAST, min(self.budget.left, max(least, _WRONG_BY * expected)))
 
-    def _too_slow(self, label: str) -> str:
+    def _too_slow(self, label: str) -> NotRun:
         growth = self.growth.get(label)
         if growth is None:
-            return "the budget was used up before it was tried"
-        return (
-            f"about {_time(growth.train_seconds(self.rows))} on all rows, as it grows with the power "
-            f"{growth.exponent:.1f} of the rows ({_time(growth.last.train)} on {growth.last.rows:,})"
+            return NotRun.out_of_budget()
+        expected = growth.train_seconds(self.rows)
+        how = "as it grows with" if growth.is_known else "if it grows with"
+        words = (
+            f"about {in_words(expected)} on all rows, {how} the power {growth.exponent:.1f} of the rows "
+            f"({in_words(growth.last.train)} on {growth.last.rows:,})"
         )
+        return NotRun("slow", words, expected)
 
     def _finished_labels(self) -> list[str]:
         fits = (task for task in self.planned if task.kind == "fit" and controlled_label(task.method) is None)
@@ -261,19 +245,18 @@ class BudgetedRun:
         cost, fit = cost_of(records), next(record for record in records if record.is_fit)
         if cost is None:
             return None
-        return _score(fit), cost.train, fit.sizes["test_rows"]
+        return score_of(fit), cost.train, fit.sizes["test_rows"]
 
     def _report(self, label: str, records: list[Record]) -> None:
         own = [record for record in records if record.method == label]
         cost = cost_of(own)
         if cost is None:
-            bad = next((record for record in own if not record.is_finished), None)
-            self.not_run[label] = f"{bad.status}: {bad.reason}" if bad else "the budget was used up"
-            self.say(f"{label}: {self.not_run[label]}")
+            self.not_run[label] = NotRun.failed(own)
+            self.say(f"{label}: {self.not_run[label].words}")
             return
         scores = next(record for record in own if record.is_fit).scores
         found = f"accuracy {100 * scores['accuracy']:.2f} %" if "accuracy" in scores else f"MSE {scores['mse']:.4g}"
-        self.say(f"{label}: {_time(cost.train)}, {found}")
+        self.say(f"{label}: {in_words(cost.train)}, {found}")
 
     # ------------------------------------------------------------ tasks
 
@@ -301,39 +284,3 @@ class BudgetedRun:
             self.known |= {record.id: record for record in made}
             records += [record.renamed({"method": task.method}) for record in made]
         return records
-
-
-def ladder(rows: int) -> list[int]:
-    """Parts of the rows to begin with, up to half of them; none if all rows are few."""
-    parts = [FIRST_ROWS * STEP**step for step in range(20)] if rows >= STEP * FIRST_ROWS else []
-    return [part for part in parts if 2 * part <= rows]
-
-
-def _score(fit: Record) -> float:
-    return fit.scores["accuracy"] if "accuracy" in fit.scores else -fit.scores["mse"]
-
-
-def _round_down(rows: int) -> int:
-    """Two digits are enough."""
-    step = 10 ** max(0, len(str(rows)) - 2)
-    return rows // step * step
-
-
-def _beats(other: tuple, own: tuple, clearly: bool) -> bool:
-    """Whether the other is as fast and better; clearly means by more than the test rows' chance."""
-    margin = 0.0
-    if clearly:
-        if own[0] < 0:  # mean squared errors
-            margin = 0.05 * abs(own[0])
-        else:
-            margin = 2 * math.sqrt(max(0.0, 2 - own[0] - other[0]) / own[2])
-    is_better = other[0] > own[0] + margin or (not clearly and other[0] == own[0] and other[1] < own[1])
-    return is_better and other[1] <= own[1]
-
-
-def _time(seconds: float) -> str:
-    if seconds < 1:
-        return f"{seconds:.2g} s"
-    if seconds < 120:
-        return f"{seconds:.3g} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} hours"

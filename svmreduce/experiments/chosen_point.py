@@ -61,11 +61,13 @@ def choose_point(
         if not grids:
             grids = {name: getattr(found, f"{name}_") for name in best if name not in given}
             took *= 9 / found._scores[..., 0].size  # only neighbours follow
-        axes = {name: _neighbours(getattr(found, f"{name}_"), best.get(name, 1.0), name in given) for name in axes}
+        axes = {name: _neighbours(getattr(found, f"{name}_"), best.get(name, 1.0), grids.get(name)) for name in axes}
         if rows == train.n_rows or perf_counter() - start + took * _GROWTH > seconds:
             break
         rows = min(STEP * rows, train.n_rows)
-    at_edge = tuple(name for name, grid in grids.items() if grid.size > 2 and not grid[0] < best[name] < grid[-1])
+    at_edge = tuple(
+        name for name, grid in grids.items() if grid.size > 2 and not grid[0] * 1.01 < best[name] < grid[-1] * 0.99
+    )
     return ChosenPoint(best, found.scorer_, abs(found.best_score_), rows, perf_counter() - start, at_edge)
 
 
@@ -86,9 +88,10 @@ def _sample(train: Dataset, rows: int, seed: int):
     return train.X[chosen], train.y[chosen]
 
 
-def _neighbours(axis: np.ndarray, value: float, is_given: bool) -> list[float]:
-    """The value, and those before and after it; beyond the end of the axis by the same factor."""
-    if is_given or axis.size < 2:
+def _neighbours(axis: np.ndarray, value: float, grid: np.ndarray | None) -> list[float]:
+    """The value, and those before and after it inside of the first grid; a value that was given stays alone."""
+    if grid is None or axis.size < 2:
         return [value]
     factor = axis[-1] / axis[-2]
-    return [value / factor, value, value * factor]
+    slack = 1 + 1e-9
+    return [near for near in (value / factor, value, value * factor) if grid[0] / slack <= near <= grid[-1] * slack]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from svmreduce.experiments.records import Record
 
-USUAL = 2.0  # exponent where a single size is known
+USUAL = 1.7  # exponent where a single size is known
 LINEAR = frozenset({"liblinear", "nystroem", "rfeatsvm1", "rfeatsvm2", "rsvm", "pegasos"})
 """Solvers whose time is that of a linear model: in proportion to the rows."""
 STEEPEST = 3.0
@@ -51,6 +51,11 @@ class Growth:
     @property
     def last(self) -> Cost | None:
         return self.costs[-1] if self.costs else None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether two sizes say how it grows."""
+        return len(self.costs) > 1
 
     @property
     def exponent(self) -> float:

@@ -23,7 +23,7 @@ def answer(run: Run, measured, point: dict, config) -> dict:
         "all_rows": measured.rows,
         "test_rows": measured.test_rows,
         "seeds": len(verdict.standings.splits),
-        "not_run": measured.not_run,
+        "not_run": {label: why._asdict() for label, why in measured.not_run.items()},
         "baseline": _baseline(verdict, measured),
         "full_seconds": _full_seconds(verdict, measured, config),
     }
@@ -119,11 +119,14 @@ def answer_lines(run: Run, facts: dict, width: int) -> list[str]:
             one.label for one in rest if one.marks and _is_partial(verdict, one)
         ],
         "Did not converge": [one.label for one in rest if one.marks and not _is_partial(verdict, one)],
-        "Not run on all rows": [f"{label}: {why}" for label, why in facts["not_run"].items()],
+        "Slower and no better on fewer rows": _not_run(facts, "beaten"),
+        "Too slow for the budget on all rows": _not_run(facts, "slow"),
+        "Not reached within the budget": _not_run(facts, "budget"),
+        "Failed": [f"{label} {why['words']}" for label, why in facts["not_run"].items() if why["kind"] == "failed"],
     }
     for title, entries in remarks.items():
         if entries:
-            between = "; " if title.startswith("Not") else ", "
+            between = "; " if title == "Failed" else ", "
             lines.append(fill(f"{title}: {between.join(entries)}.", width, subsequent_indent="  "))
     repeats = f"{facts['seeds']} seed{'s' * (facts['seeds'] > 1)}"
     point = ", ".join(f"{name} {value:.4g}" for name, value in facts["point"]["params"].items())
@@ -131,6 +134,12 @@ def answer_lines(run: Run, facts: dict, width: int) -> list[str]:
     sizes = f"{facts['rows']:,} training rows, {facts['test_rows']:,} test rows"
     lines.append(fill(f"{sizes}, {repeats}; {point}; {used}.", width, subsequent_indent="  "))
     return lines
+
+
+def _not_run(facts: dict, kind: str) -> list[str]:
+    """Methods that were not run on all rows for this reason, with the time that they would have taken."""
+    found = {label: why["seconds"] for label, why in facts["not_run"].items() if why["kind"] == kind}
+    return [f"{label} (about {duration(took)})" if took else label for label, took in found.items()]
 
 
 def _that_matter(verdict: DatasetVerdict, facts: dict) -> list:
