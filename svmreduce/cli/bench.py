@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from pathlib import Path
 from time import monotonic
 
@@ -21,8 +22,8 @@ from svmreduce.cli.common import (
 )
 from svmreduce.cli.experiment import as_yaml, open_records
 from svmreduce.cli.patience import EXIT_INTERRUPT, patiently
-from svmreduce.cli.table_options import data_warnings, label_of_table, take_choices, training_options, warn
-from svmreduce.errors import InputError
+from svmreduce.cli.table_options import data_warnings, label_of_table, take_choices, training_options
+from svmreduce.errors import DataNote, InputError
 
 _EPILOG = """\b
 Examples:
@@ -83,7 +84,8 @@ def bench(source, methods, test, out, html, yaml_file, as_json, quiet, n_feature
     check_names(methods)
     budget = Budget(options["budget"] - REPORT_SECONDS, budget_start)
     with data_warnings(quiet) as warned:
-        found = _read(source, test, choices, quiet, warned)
+        found = _read(source, test, choices, quiet)
+    with warnings.catch_warnings(action="ignore", category=DataNote):  # said already
         config, split = _experiment(source, found, methods, options, {}, quiet)
     folder = Path(out or Path("results", "runs", config.name))
     say(f"{found['label']}" if found["label"] else None)
@@ -105,7 +107,7 @@ def _speaker(start: float, silent: bool):
     return say
 
 
-def _read(source: str, test: str | None, choices, quiet: bool, warned: list) -> dict:
+def _read(source: str, test: str | None, choices, quiet: bool) -> dict:
     """What the rows of the source are like, and how a config names them."""
     from svmreduce.data.libsvm_text import warm_up
     from svmreduce.data.preparation import Preparation
@@ -254,6 +256,9 @@ def _conclude(outcome: dict, folder: Path, html, yaml_file, as_json: bool, quiet
         for line in answer_lines(outcome["run"], facts, terminal_width() or 100):
             click.echo(line)
         click.echo()
-        click.echo(f"In full, about {facts['full_seconds'] / 60:.0f} min: svmreduce run {files['yaml']} -o {folder}")
+        rest = facts["full_seconds"]
+        about = (
+            f"about {rest / 60:.0f} min more" if rest > 90 else f"about {rest:.0f} s more" if rest >= 1 else "as it ran"
+        )
+        click.echo(f"In full ({about}): svmreduce run {files['yaml']} -o {folder}")
         click.echo(f"Tables:  svmreduce report {folder}" + (f"\nPage:    {html}" if html else " --html page.html"))
-    warn(None, warned)

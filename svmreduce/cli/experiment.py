@@ -69,7 +69,9 @@ def as_yaml(experiment, command: str) -> str:
     import yaml
 
     content = experiment.model_dump(by_alias=True, exclude_defaults=True, mode="json")
-    text = yaml.safe_dump({"name": experiment.name, "scale": experiment.scale, **content}, sort_keys=False)
+    text = yaml.safe_dump(
+        {"name": experiment.name, "scale": experiment.scale, **content}, sort_keys=False, allow_unicode=True
+    )
     return f"# {command}\n{text}"
 
 

@@ -150,14 +150,18 @@ class BudgetedRun:
         """The methods that matter, with all other seeds or none: an interval from two would say nothing."""
         chosen, done = self._worth_repeating(len(units)), []
         for seed in units if chosen else ():
-            for label in chosen:
+            for label in list(chosen):
                 records = self._execute(units[seed][label], self._limit(self._cost(label)))
-                if cost_of([record for record in records if record.method == label]) is None:
+                if cost_of([record for record in records if record.method == label]) is not None:
+                    done += units[seed][label]
+                elif label != self.engine and self.budget.left > 0:  # its failure is its own
+                    chosen.remove(label)
+                    self.say(f"seed {seed}: {label} is not repeated, {NotRun.failed(records).words}")
+                else:
                     self.say(f"seed {seed}: {label} did not finish, so that only the first seed counts")
                     return
-                done += units[seed][label]
             self.say(f"seed {seed}: {len(chosen)} methods repeated")
-        self.planned += done
+        self.planned += [task for task in done if (controlled_label(task.method) or task.method) in chosen]
 
     def _worth_repeating(self, rounds: int) -> list[str]:
         """All methods if they are quick; else those that no other beats clearly; if that takes too long, the front."""

@@ -68,6 +68,7 @@ def choose_point(
     at_edge = tuple(
         name for name, grid in grids.items() if grid.size > 2 and not grid[0] * 1.01 < best[name] < grid[-1] * 0.99
     )
+    best = {name: float(f"{value:.4g}") for name, value in best.items()}
     return ChosenPoint(best, found.scorer_, abs(found.best_score_), rows, perf_counter() - start, at_edge)
 
 

@@ -83,4 +83,4 @@ class Growth:
     def rows_within(self, seconds: float) -> int:
         """How many rows can be trained on in this time."""
         last = self.last
-        return int(last.rows * (seconds / last.train) ** (1 / self.exponent)) if last else 0
+        return int(last.rows * (seconds / last.train) ** (1 / self.exponent)) if last and seconds > 0 else 0

@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-PARTS = ("reduction", "aesvm", "frank_wolfe", "lp_svr", "bootstrap", "solvers", "engine", "tune", "gate")
+PARTS = ("reduction", "aesvm", "frank_wolfe", "lp_svr", "bootstrap", "solvers", "engine", "tune", "verdicts", "gate")
 
 
 def main():

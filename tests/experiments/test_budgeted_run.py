@@ -115,6 +115,7 @@ def test_growth_finds_the_power(power):
     assert growth.exponent == pytest.approx(power)
     assert growth.train_seconds(32_000) == pytest.approx(1e-3 * 32_000**power)
     assert growth.rows_within(growth.train_seconds(32_000)) == pytest.approx(32_000, rel=1e-3)
+    assert growth.rows_within(-1.0) == 0
 
 
 def test_parts_stay_well_below_all_rows():
