@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 from svmreduce.experiments.config import Config
 from svmreduce.experiments.growth import LINEAR, USUAL, Growth, cost_of
-from svmreduce.experiments.planning import Task, expand
-from svmreduce.experiments.records import Record, controlled_label
+from svmreduce.experiments.planning import Task, expand, methods_of
+from svmreduce.experiments.records import RANDOM, Record, controlled_label
 from svmreduce.experiments.runner import Agenda, execute, make_agenda
 from svmreduce.experiments.store import Store
 from svmreduce.experiments.time_budget import Budget, NotRun, beats, in_words, ladder, round_down, score_of
@@ -50,6 +50,8 @@ class BudgetedRun:
         self.planned: list[Task] = []  # of the rounds that count
         self.on_parts: dict[int, list[Task]] = {}  # rows -> tasks that finished
         self.rows = self.test_rows = self.judged_rows = 0
+        self.shares = {method.label: method.reducer_params.get("share") for method in methods_of(config)
+                       if method.reducer == RANDOM and method.control_of is None}  # fmt: skip
         self.memory_mb = MEMORY * free_bytes() / 2**20
 
     def run(self, rows: int, test_rows: int) -> None:
@@ -202,9 +204,12 @@ class BudgetedRun:
     # ------------------------------------------------------------ predictions and results
 
     def _predicted(self, label: str, rows: int | None = None, test_rows: int | None = None) -> float:
-        """Seconds on all rows or on these; 0 where nothing is known."""
-        growth = self.growth.get(label)
-        return growth.seconds(rows or self.rows, min(test_rows or self.test_rows, self.test_rows)) if growth else 0.0
+        """Seconds on all rows or on these; 0 where nothing is known. A random sample costs what its rows cost."""
+        rows, test_rows = rows or self.rows, min(test_rows or self.test_rows, self.test_rows)
+        growth, whole = self.growth.get(label), self.growth.get(self.engine)
+        expected = growth.seconds(rows, test_rows) if growth else 0.0
+        share = self.shares.get(label)
+        return min(expected, whole.seconds(max(1, int(share * rows)), test_rows)) if share and whole else expected
 
     def _limit(self, expected: float) -> float:
         least = max(_LEAST, PART * self.budget.seconds)
