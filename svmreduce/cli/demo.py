@@ -64,9 +64,10 @@ def demo(rows, out, html, as_json, quiet):
 
 def _experiment(rows: int | None):
     """The experiment and its tasks, with other sizes if they are wanted."""
+    from svmreduce.experiments.config import configs_folder
     from svmreduce.experiments.planning import expand
 
-    experiment, tasks = load_config(CONFIG, None, (), None, None)
+    experiment, tasks = load_config(configs_folder() / CONFIG, None, (), None, None)
     if rows is None:
         return experiment, tasks
     smaller = [data.model_copy(update={"rows": rows, "test_rows": max(100, rows // 2)}) for data in experiment.datasets]
