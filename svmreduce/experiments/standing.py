@@ -145,10 +145,12 @@ class Standings:
         return max(exact or counting, key=lambda one: one.goodness, default=None)
 
     def loss(self, one: Standing) -> Difference | None:
-        """What it loses against the reference, on the folds and seeds that both have."""
-        if self.reference is None:
-            return None
-        theirs = {place.split: cell for place, cell in self.reference.cells.items()}
+        """What it loses against the reference."""
+        return None if self.reference is None else self.difference(one, self.reference)
+
+    def difference(self, one: Standing, other: Standing) -> Difference | None:
+        """What one loses against another, each at its best point, on the folds and seeds that both have."""
+        theirs = {place.split: cell for place, cell in other.cells.items()}
         shared = [(cell, theirs[place.split], place) for place, cell in one.cells.items() if place.split in theirs]
         return _difference(shared, self.task)
 

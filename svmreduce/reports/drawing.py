@@ -312,7 +312,8 @@ def _short_tag(tag: re.Match) -> str:
 def _without_bare_groups(text: str) -> str:
     """Without groups that say nothing, and without the white space between elements."""
     kept, parts = [], []  # of every open group, whether it stays
-    for part in re.split(r"(<g>|<g [^>]*>|</g>)", re.sub(r">\s+<", "><", text)):
+    text = re.sub(r"<g( [^>]*)?/>", "", re.sub(r">\s+<", "><", text))
+    for part in re.split(r"(<g>|<g [^>]*>|</g>)", text):
         if part.startswith("<g"):
             kept.append(part != "<g>")
         if part not in ("<g>", "</g>") or (part == "</g>" and kept.pop()):

@@ -14,6 +14,7 @@ from svmreduce.reports.drawing import MUTED, Look, label_ends, label_points, new
 from svmreduce.reports.reproduction.verdicts import JudgedCell
 from svmreduce.reports.run.curves import Curve, Sweep, slope
 from svmreduce.reports.run.verdict import DatasetVerdict
+from svmreduce.reports.run.wording import brief
 
 Looks = dict[str, Look]
 MOST_LINES = 16
@@ -109,7 +110,9 @@ def front(verdict: DatasetVerdict, looks: Looks) -> Figure:
         ring = {"marker": "o", "markersize": 15, "markerfacecolor": "none", "markeredgewidth": 1.6}
         axes.plot(*at[verdict.recommended], color=drawing.PALETTE[2], **ring, zorder=4)
     scale_axis(axes, "x", [x for x, _ in at.values()], room=0.16)
-    scale_axis(axes, "y", [y for _, y in at.values()], room=0.14)
+    scores = [y for _, y in at.values()]
+    middle, least = (max(scores) + min(scores)) / 2, 0.02 * max(scores) if verdict.is_regression else 0.2
+    scale_axis(axes, "y", [*scores, middle - least / 2, middle + least / 2], room=0.14)
     axes.set_xlabel("reduction and training (s)")
     axes.set_ylabel("RMSE" if verdict.is_regression else "accuracy (%)")
     figure.draw_without_rendering()
@@ -119,7 +122,7 @@ def front(verdict: DatasetVerdict, looks: Looks) -> Figure:
     named = [one for one in shown if not looks[one.label].is_hollow or one in verdict.front]
     if len(named) > MOST_NAMES:
         named = [one for one in named if one in verdict.front or one is verdict.reference][-MOST_NAMES:]
-    label_points(axes, [(*at[one], drawing.cut(short_name(one.label), 26)) for one in named], around)
+    label_points(axes, [(*at[one], drawing.cut(brief(one), 26)) for one in named], around)
     return figure
 
 

@@ -23,7 +23,7 @@ from svmreduce.reports.run.verdict import verdicts
 from svmreduce.reports.run.verdict_panels import best_cells, verdict_section
 
 MOST_FITS = 60  # rows; a page with more of them would be too long
-FIGURES = 90_000  # letters; the rest is left to --plots
+MOST_LETTERS = 180_000  # of a page; figures that have no room are left to --plots
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 _NOT_ON_PAGES = ("error", "training time", "mean accuracy")  # the front and the table say the same
 
@@ -44,14 +44,15 @@ def html(run: Run, paper: PaperComparison | None, command: str) -> str:
     sections = {
         "Verdict": verdict,
         "Results": _results(run),
-        "Paper": _paper(paper, drawn) if paper else "",
-        "Figures": _figures(
-            run, {one: figure for one, figure in drawn.items() if not (in_panels and figure in fronts.values())}
-        ),
+        "Paper": _paper(paper, drawn) if paper else [],
+        "Figures": [],
         "Failures": _failures(run),
         "Every fit": _fits(run),
         "How it was made": _how(run, command),
     }
+    others = {one: figure for one, figure in drawn.items() if not (in_panels and one.kind == "front")}
+    taken = sum(len(part) for content in sections.values() for part in content)
+    sections["Figures"] = _figures(run, others, MOST_LETTERS - taken)
     sections = {title: content for title, content in sections.items() if content}
     links = [tag("li", tag("a", title, href=f"#{_anchor(title)}")) for title in sections]
     title, line = _title(run), _line(run)
@@ -132,10 +133,10 @@ def _counted(counts: dict[str, int]) -> str:
     return ", ".join(f"{number} {name}" for name, number in counts.items())
 
 
-def _figures(run: Run, drawn: dict[Drawing, Markup]) -> list[Markup]:
+def _figures(run: Run, drawn: dict[Drawing, Markup], room: int) -> list[Markup]:
     """By data set, the first one open, as many as a small page has room for."""
     groups: dict[str, list[Markup]] = {}
-    room, left_out = FIGURES, 0
+    left_out = 0
     wanted = {one: figure for one, figure in drawn.items() if not one.kind.startswith("printed ")}
     for one, figure in sorted(wanted.items(), key=lambda pair: _IMPORTANCE.get(pair[0].kind, 0)):
         if one.kind in _NOT_ON_PAGES or len(figure) > room:

@@ -23,7 +23,7 @@ from svmreduce.reports.drawing import Look
 from svmreduce.reports.reproduction.paper_comparison import PaperComparison
 from svmreduce.reports.run import curves, figures
 from svmreduce.reports.run.curves import Sweep
-from svmreduce.reports.run.verdict import verdicts
+from svmreduce.reports.run.verdict import DatasetVerdict, verdicts
 
 ALL_DATA = "all data sets"
 _POINTS = "Large: each method at its best grid point; small: its other points. Hollow: a random sample of equal size."
@@ -85,13 +85,9 @@ def drawings(run: Run, paper: PaperComparison | None = None) -> list[Drawing]:
         made = list(_speedups(run, looks))
         made += _printed(paper) if paper else []
         made += _across(run, looks)
-        for verdict in verdicts(run):
-            if len(verdict.all) > 1:
-                hidden = sum(map(verdict.is_poor, verdict.all))
-                caption = _CAPTIONS["front"] + (f" Not shown: {hidden} that lose much." if hidden else "")
-                made.append(Drawing("front", verdict.dataset, caption, figures.front(verdict, looks)))
+        found = {verdict.dataset: verdict for verdict in verdicts(run)}
         for panel in run.panels:
-            made += _of_panel(panel, looks)
+            made += _of_panel(panel, found[panel.dataset], looks)
         for sweep in curves.growing(run):
             made.append(Drawing("growth", sweep.dataset, _CAPTIONS["growth"], figures.growth(sweep, looks)))
         made += [_sweep(sweep, looks) for sweep in curves.swept(run) if sweep.curves]
@@ -118,7 +114,7 @@ def write(made: Iterable[Drawing], folder: str | Path, suffix: str = "svg") -> l
     return written
 
 
-def _of_panel(panel: Panel, looks: dict[str, Look]) -> Iterator[Drawing]:
+def _of_panel(panel: Panel, verdict: DatasetVerdict, looks: dict[str, Look]) -> Iterator[Drawing]:
     best = panel.best
     if len(best) < 2:
         return
@@ -127,8 +123,11 @@ def _of_panel(panel: Panel, looks: dict[str, Look]) -> Iterator[Drawing]:
         made["accuracy and vectors"] = figures.scatter(panel, looks, "vectors", "support vectors")
     made["error"] = figures.errors(panel, looks)
     made["training time"] = figures.times(panel, looks)
+    made["front"] = figures.front(verdict, looks)
+    hidden = sum(map(verdict.is_poor, verdict.all))
     for kind, figure in made.items():
-        yield Drawing(kind, panel.dataset, _CAPTIONS[kind], figure)
+        more = f" Not shown: {hidden} that lose much." if kind == "front" and hidden else ""
+        yield Drawing(kind, panel.dataset, _CAPTIONS[kind] + more, figure)
 
 
 def _sweep(sweep: Sweep, looks: dict[str, Look]) -> Drawing:

@@ -133,17 +133,21 @@ def summary_table(run: Run) -> Table:
             most[row["dataset"], key] = max(count, most[row["dataset"], key])
 
     def mark(row: dict, key: str) -> str:
+        if row.get(key) is None:
+            return ""
         if key == "fit_seconds":
             return SHORT_TIME if row[key] < TOO_SHORT else ""
-        if key not in METRICS or row[key] is None:
+        if key not in METRICS:
             return ""
         fewer = row["counted"][key] < most[row["dataset"], key] and key not in _OWN_COUNT
         return FEWER_CELLS * fewer + EARLY * (row["not_converged"] > 0)
 
-    table = Table(f"{_title(run)}: figures per data set and method", columns, rows, first=_SHORT, mark=mark)
+    lone = {} if run.controls else {"mean_accuracy", "mse"}  # they are there to compare with the random sample's
+    first = tuple(key for key in _SHORT if key not in lone)
+    table = Table(f"{_title(run)}: figures per data set and method", columns, rows, first=first, mark=mark)
     baselines = sorted({row["baseline"] for row in rows} - {None}, key=natural_key)
     table.legend = {"method": f"Baseline: {', '.join(baselines) or 'none'}"} | _LEGEND
-    used = {sign for row in rows for column in columns for sign in mark(row, column.key) if row.get(column.key)}
+    used = {sign for row in rows for column in columns for sign in mark(row, column.key)}
     table.notes += [f"{sign} {text}" for sign, text in _SIGNS.items() if sign in used]
     table.notes += [note for row in rows if (note := _odd_counts(row))]
     return table

@@ -24,7 +24,12 @@ def sentences(run: Run, paper: PaperComparison | None = None) -> list[str]:
     if paper:
         found += _verdicts(paper)
     found.append(_failures(run))
-    load = max((host["load_max"] or 0.0 for host in environment_facts(run)["hosts"].values()), default=0.0)
+    facts = environment_facts(run)
+    if len(facts["limits"]) > 1:
+        found.append(
+            f"Records were made under different limits ({'; '.join(facts['limits'])}): what failed is not alike."
+        )
+    load = max((host["load_max"] or 0.0 for host in facts["hosts"].values()), default=0.0)
     if load > _BUSY:
         found.append(
             f"The machine was busy (load up to {load:.1f}): seconds and their ratios are noisy, counts are not."
@@ -37,7 +42,7 @@ def _compared(run: Run) -> str:
     datasets = sorted(run.methods, key=natural_key)
     points = len({str(sorted(record.point.items())) for record in run.fits})
     splits = len({(record.fold, record.seed, record.repeat) for record in run.fits})
-    text = f"{_count(len(methods), 'method')} ({_listed(methods)}) on {_count(len(datasets), 'data set')}"
+    text = f"{_count(len(methods), 'method')} ({_listed(methods, 4)}) on {_count(len(datasets), 'data set')}"
     text += f" ({_listed(datasets)}), {_count(points, 'grid point')}"
     text += f", {_count(splits, 'fold, seed or repeat', 'folds, seeds and repeats')}" if splits > 1 else ""
     text += ", and a random sample of equal size for each reduction" if run.controls else ""

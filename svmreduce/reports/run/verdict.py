@@ -13,7 +13,7 @@ from functools import cached_property
 from svmreduce.experiments.recorded_run import Run
 from svmreduce.experiments.records import FINISHED, RANDOM
 from svmreduce.experiments.standing import LEVEL, TOO_SHORT, AgainstControl, Difference, Standing, Standings
-from svmreduce.reports.run.wording import amount, direction, duration, listed, signed, times, words
+from svmreduce.reports.run.wording import amount, direction, duration, faster, listed, signed, times, words
 
 WORTH = 1.5
 """A method that loses something is worth a word if it is at least this many times as fast."""
@@ -123,6 +123,19 @@ class DatasetVerdict:
         return None
 
     @cached_property
+    def better(self) -> Standing | None:
+        """The best of all, if it takes longer than the recommendation and is better beyond chance."""
+        best = self.front[-1] if self.front else None
+        if best in (None, self.recommended) or not self.standings.difference(best, self.recommended).high < 0:
+            return None
+        return best
+
+    def rival(self, one: Standing) -> Standing | None:
+        """What its speed is told against: the exact solution, or for that one another exact solver or the baseline."""
+        others = [self.reference, *(other for other in self.all if other.is_exact), self.standings.baseline]
+        return next((other for other in others if other not in (None, one) and other.counts), None)
+
+    @cached_property
     def against_controls(self) -> list[AgainstControl]:
         """Every reduction against its random control, paired over the cells that both have."""
         return self.standings.against_controls
@@ -169,8 +182,13 @@ class DatasetVerdict:
             found.append("There is no time to be saved on this data, and times this short decide nothing.")
         elif self.quicker:
             found.append(self._or(self.quicker))
-        elif len(self.standings.all) > 1:
-            found.append("Nothing quicker that ran is worth its loss.")
+        elif len(self.all) > 1:
+            is_quickest = all(one.timed <= other.timed for other in self.all if other.counts)
+            found.append("Nothing that ran is quicker." if is_quickest else "Nothing quicker is worth its loss.")
+        if self.better:
+            gain = self.standings.difference(self.better, one)
+            more = f"{amount(gain, self.is_regression)} better and takes {duration(self.better.seconds)}"
+            found.append(f"If more time may be spent: {words(self.better)} is {more}.")
         return found + self.controls
 
     def to_json(self) -> dict:
@@ -233,8 +251,10 @@ class DatasetVerdict:
 
     def _use(self, one: Standing) -> str:
         text = f"Use {words(one)}: {duration(one.seconds)}"
-        if one is not self.reference:
-            text += f", {times(self.standings.speedup(one, self.reference), self._is_bound(one))} {self._exact()}"
+        rival = self.rival(one)
+        if rival:
+            gain = self.standings.speedup(one, rival)
+            text += f", {faster(gain, self._is_bound(one))} {words(rival).removesuffix(' on all rows')}"
         text += f"; {self._score(one)}"
         loss = self.loss(one)
         if one is self.reference or (one.is_exact and self.is_sure(one)):
@@ -254,8 +274,13 @@ class DatasetVerdict:
     @cached_property
     def controls(self) -> list[str]:
         """One sentence, if any: which reductions are better than a random sample of their size, and which are not."""
+        rivals = self.against_controls
+        if len(rivals) > FEW:
+            best = max(rivals, key=lambda rival: rival.gain.middle)
+            said = f"{len(rivals)} reductions against random samples of their size: {outcomes(rivals)}"
+            return [f"{said}; the best is {best.method} ({signed(best.gain, self.is_regression)})."]
         groups: dict[str, list[str]] = {}
-        for found in self.against_controls:
+        for found in rivals:
             groups.setdefault(found.outcome, []).append(f"{found.method} ({signed(found.gain, self.is_regression)})")
         parts = [
             f"{listed(groups[outcome])} {'are' if len(groups[outcome]) > 1 else 'is'} {outcome} than a random sample "

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from svmreduce.experiments.metrics import METRICS
+from svmreduce.reports.drawing import cut
 from svmreduce.reports.markup import Markup, tag
 from svmreduce.reports.render import Table
 from svmreduce.reports.run.verdict import FEW, OUTCOMES, DatasetVerdict, outcomes, overall
-from svmreduce.reports.run.wording import amount, duration, signed, times, words
+from svmreduce.reports.run.wording import amount, brief, duration, signed, times, words
 
 _LOWER = ("fit_seconds",)  # better, among the columns that are not metrics
+_OF_OTHERS = ("rmse", "primal_excess")  # the baseline has nothing to differ from
 _NOT_BEST = ("kept_percent", "vectors", "random_sample_accuracy", "random_sample_mse")  # facts, not merits
 
 
@@ -38,6 +40,8 @@ def _panel(verdict: DatasetVerdict, figure: Markup | None) -> Markup:
         said += [
             tag("p", sentence, class_="or") for sentence in verdict.sentences()[1:] if sentence not in verdict.controls
         ]
+    if figure and len(verdict.front) > 1:
+        said.append(_few(verdict))
     rivals = [rival for outcome in OUTCOMES for rival in verdict.against_controls if rival.outcome == outcome]
     chips = [
         tag("li", tag("b", rival.method), f" {rival.outcome} ", tag("span", signed(rival.gain, verdict.is_regression)),
@@ -53,15 +57,30 @@ def _panel(verdict: DatasetVerdict, figure: Markup | None) -> Markup:
     return tag("article", *parts, class_="panel", data_dataset=verdict.dataset)
 
 
+def _few(verdict: DatasetVerdict) -> Markup:
+    """The methods that matter: the front and the exact solution, the quickest first."""
+    front = verdict.front if len(verdict.front) <= FEW else [*verdict.front[-FEW:]]
+    shown = [one for one in verdict.all if one in front or one is verdict.reference]
+    rows = []
+    for one in shown:
+        loss = "exact" if one is verdict.reference else signed(verdict.loss(one), with_unit=False)
+        score = f"{one.score:.4g}" if verdict.is_regression else f"{100 * one.score:.2f} %"
+        class_ = "choice" if one is verdict.recommended else "control" if one.is_control else None
+        cells = (tag("td", text) for text in (duration(one.seconds), score, loss))
+        rows.append(tag("tr", tag("th", cut(brief(one), 34), scope="row"), *cells, class_=class_))
+    names = ("on the front", "one fit", "RMSE" if verdict.is_regression else "accuracy", "loss ±")
+    heads = tag("thead", tag("tr", *(tag("th", name, scope="col") for name in names)))
+    return tag("table", heads, tag("tbody", *rows), class_="few")
+
+
 def _tiles(verdict: DatasetVerdict) -> list[tuple[str, str]]:
     """What the choice takes, gains and loses."""
     one = verdict.recommended
     found = [("one fit", duration(one.seconds))]
-    if one is not verdict.reference:
-        exact = words(verdict.reference).removesuffix(" on all rows")
-        found.append(
-            (f"as fast as {exact}", times(verdict.standings.speedup(one, verdict.reference)).replace(" times", "×"))
-        )
+    rival = verdict.rival(one)
+    if rival:
+        exact = words(rival).removesuffix(" on all rows")
+        found.append((f"as fast as {exact}", times(verdict.standings.speedup(one, rival)).replace(" times", "×")))
     found.append(("RMSE", f"{one.score:.4g}") if verdict.is_regression else ("accuracy", f"{100 * one.score:.2f} %"))
     if one is not verdict.reference and not one.is_exact:
         loss = verdict.loss(one)
@@ -87,7 +106,8 @@ def best_cells(table: Table) -> set[tuple[str, str, str]]:
         if key in _NOT_BEST or (key not in METRICS and key not in _LOWER):
             continue
         is_lower = key in _LOWER or METRICS[key].better == "lower"
-        for dataset, rows in groups.items():
+        for dataset, all_rows in groups.items():
+            rows = [row for row in all_rows if key not in _OF_OTHERS or row["method"] != row["baseline"]]
             shown = [
                 (column.write(row[key]), row) for row in rows if row.get(key) is not None and not table.mark(row, key)
             ]

@@ -25,6 +25,13 @@ def words(one: Standing) -> str:
     return f"{method.label} ({share} of the rows)" if share else method.label
 
 
+def brief(one: Standing) -> str:
+    """A method where there is little room: a random control by its size."""
+    if one.is_control and one.kept_share is not None:
+        return f"random {100 * one.kept_share:.2g} %"
+    return one.label.replace("epsilon=", "ε=").replace("gamma=", "γ=")
+
+
 def duration(value: float) -> str:
     if value >= 120:
         return f"{value / 60:.3g} min" if value < 7200 else f"{value / 3600:.3g} h"
@@ -34,6 +41,13 @@ def duration(value: float) -> str:
 def times(ratio: float, is_bound: bool = False) -> str:
     digits = f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.2g}"
     return f"{'at least ' if is_bound else ''}{digits} times"
+
+
+def faster(ratio: float, is_bound: bool = False) -> str:
+    """Before the name of another method: ``12 times``, ``as fast as``, ``half as fast as``."""
+    if ratio > 1.05:
+        return times(ratio, is_bound)
+    return "as fast as" if ratio > 0.95 else f"{ratio:.2g} times"
 
 
 def amount(loss: Difference, is_regression: bool) -> str:

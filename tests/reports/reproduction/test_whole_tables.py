@@ -219,7 +219,7 @@ def test_a_config_stands_for_its_run_and_its_table(tmp_path, monkeypatch):
         text = invoke(f"table{number}.yaml").stdout
         assert f"Approximate Extreme Points, Table {number}: printed → measured" in text
     invoke("table4.yaml", "-o", "a.md", "-o", "a.csv")
-    assert Path("a.md").read_text().startswith("## made-up") and Path("a.csv").read_text().startswith("dataset,method")
+    assert Path("a.md").read_text().startswith("## Verdict") and Path("a.csv").read_text().startswith("dataset,method")
     missing = invoke("table4.yaml", "--scale", "full")
     assert missing.exit_code == 2 and "run the experiment first" in missing.stderr
     assert "--scale is for configs" in invoke("results/runs/board-small", "--scale", "full").stderr

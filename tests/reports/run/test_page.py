@@ -101,7 +101,7 @@ def test_every_element_is_closed_and_every_name_is_one_of_a_kind(reader):
     assert reader.open == []
     ids = [attributes["id"] for _, attributes in reader.elements if "id" in attributes]
     assert len(ids) == len(set(ids)) > 10
-    assert len(reader.of("svg")) >= 10
+    assert len(reader.of("svg")) >= 6
     assert all(attributes["aria-label"] for attributes in reader.of("svg"))
 
 
@@ -124,7 +124,6 @@ def test_hostile_names_stay_names(tmp_path):
     assert not [1 for _, attributes in found.elements if "onerror" in attributes]
     shown = HOSTILE.replace("\x01", "\ufffd")
     assert found.text.count(shown) >= 5  # title, head, tables, failures
-    assert shown in [attributes.get("data-value", "").split(" slow")[0] for attributes in found.of("th")]
 
 
 def test_markup_is_escaped_unless_it_is_markup():
@@ -140,48 +139,41 @@ def test_the_same_run_makes_the_same_page(tmp_path):
 # What it says
 
 
-def test_the_summary_is_true(tmp_path):
-    write(tmp_path / "run", whole_run())
+def test_what_is_said_about_the_run_is_true(tmp_path):
+    records = whole_run()
+    records[1]["environment"] = records[1]["environment"] | {"load": 7.0}
+    records[2]["status"] = "not_converged"
+    write(tmp_path / "run", records)
     found = summary_text.sentences(store.read(tmp_path / "run"))
     assert found[0].startswith("4 methods (libsvm, reduced, slow, smo) on 2 data sets (board, toy), ")
     assert "and a random sample of equal size for each reduction" in found[0]
-    board = found[1]
-    # reduced: 2 + 0.5 s against 4 s of libsvm and 3 s of smo; 1 s against 2 s a fit; 94 % against 95 %, sample 90 %
-    assert board.startswith(
-        "board: reduced trains 1.6 times as fast as libsvm with its reduction (2 times as fast without)"
-    )
-    assert "1.2 times as fast as the same engine on all rows" in board
-    assert "best accuracy 94.0 % against 95.0 %" in board
-    assert "mean 94.0 % against 90.0 % on a random sample of equal size" in board
-    assert "1 of 19 records have no result (1 timeout): slow on toy." in found
-    assert not [sentence for sentence in found if "busy" in sentence]
-
-
-def test_a_loss_and_a_slow_method_are_told(tmp_path):
-    records = [record(method="libsvm", solve=1.0), record(method="weak", solve=4.0, accuracy=0.5)]
-    records[0]["environment"]["load"] = 7.0
-    write(tmp_path / "run", [*records, record(method="lazy", status="not_converged", solve=1.0)])
-    found = summary_text.sentences(store.read(tmp_path / "run"))
-    assert "lazy trains as fast as libsvm; " in found[1]
-    assert "Nothing failed. 1 fit stopped before reaching the tolerance." in found
-    assert found[-1].startswith("The machine was busy (load up to 7.0)")
-    write(tmp_path / "run", records)
-    found = summary_text.sentences(store.read(tmp_path / "run"))
-    assert "weak trains 4 times slower than libsvm" in found[1] and found[1].endswith(
-        ". Its best is not level with the baseline's."
-    )
-
-
-def test_many_data_sets_are_summed_up_by_method(tmp_path):
-    records = [record(f"d{k}", "libsvm", solve=2.0**k) for k in range(6)]
-    records += [record(f"d{k}", "quick", solve=1.0, accuracy=0.95 if k < 4 else 0.5) for k in range(6)]
-    write(tmp_path / "run", records)
-    found = summary_text.sentences(store.read(tmp_path / "run"))
-    # times 1, 2, 4, 8, 16, 32: their geometric mean is 2^2.5
     assert found[1] == (
-        "quick trains 1 to 32 times as fast as libsvm over 6 data sets (geometric mean 5.66); "
-        "its best score is level with the baseline's on 4 of them."
+        "1 of 19 records have no result (1 timeout): slow on toy. 1 fit stopped before reaching the tolerance."
     )
+    assert found[2].startswith("The machine was busy (load up to 7.0)")
+
+
+def test_the_first_screen_says_what_to_use_and_what_it_costs(reader):
+    start = reader.text[: reader.text.index("Results")]
+    assert "On both data sets the choice is our SMO engine on all rows." in start
+    # smo: 1.5 s against 2 s of libsvm; reduced: 1 + 0.5 s; its control has 90 % against 94 %
+    assert "Use our SMO engine on all rows . 1.5 s" in start.replace("one fit ", "")
+    assert "as fast as LIBSVM 1.3×" in start and "accuracy 95.00 %" in start
+    assert "reduced better +4.00 ±" in start or "reduced no better +4.00 ±" in start
+    assert [attributes["data-dataset"] for attributes in reader.of("article")] == ["board", "ijcnn1"]
+
+
+def test_the_best_are_marked_and_controls_are_quiet(text):
+    body = text[text.index('id="results"') :]
+    body = body[: body.index("</table>")]
+    rows = {re.search(r'class="who">(.*?)<', row)[1]: row for row in body.split("<tr")[2:]}
+    assert rows["smo"].startswith(' class="choice"') and 'class="best"' in rows["reduced"]
+    assert (
+        rows["reduced (random control)"].startswith(' class="control')
+        and "best" not in rows["reduced (random control)"]
+    )
+    titles = re.findall(r"<th[^>]*>(.*?)</th>", body[: body.index("</thead>")])
+    assert max(title.count("<br>") for title in titles) == 1 and {"ECS", "CTS"} <= set(titles)
 
 
 def test_the_page_has_everything(reader):
@@ -198,13 +190,12 @@ def test_the_page_has_everything(reader):
     ):
         assert words_ in reader.text, words_
     anchors = {attributes["href"] for attributes in reader.of("a")}
-    assert "#how-it-was-made" in anchors and anchors >= {"#summary", "#results", "#paper", "#failures"}
+    assert "#how-it-was-made" in anchors and anchors >= {"#verdict", "#results", "#paper", "#failures"}
 
 
 def test_every_printed_row_is_on_the_page(reader):
-    heads = [attributes.get("data-value") for attributes in reader.of("th")]
     printed = papers.find("aesvm:table4")
-    assert {f"{row['dataset']} {row['solver']}" for row in printed.rows} <= set(heads)
+    assert all(f"{row['dataset']} {row['solver']}" in reader.text for row in printed.rows)
     assert "5.8 → –" in reader.text  # printed for D1, not measured here
 
 
@@ -212,11 +203,6 @@ def test_it_reads_without_a_script(text, reader):
     without = Reader(re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL))
     assert without.text == reader.text and len(without.of("td")) == len(reader.of("td"))
     assert "hidden" not in {key for _, attributes in reader.elements for key in attributes}
-
-
-def test_sorting_has_numbers_to_go_by(reader):
-    values = [attributes["data-value"] for attributes in reader.of("td") if "data-value" in attributes]
-    assert len(values) > 100 and all(float(value) == float(value) for value in values)
 
 
 def test_a_run_of_failures_has_a_page(tmp_path):
@@ -227,7 +213,7 @@ def test_a_run_of_failures_has_a_page(tmp_path):
 def test_a_page_is_not_a_data_base(tmp_path):
     records = [record(seed=seed) for seed in range(page.MOST_FITS + 1)]
     found = Reader(page_of(tmp_path / "run", records))
-    assert "601 rows, too many for a page: svmreduce report" in found.text
+    assert f"{page.MOST_FITS + 1} rows, too many for a page: svmreduce report" in found.text
     assert "--by fits --format csv" in found.text
 
 
@@ -246,7 +232,7 @@ def test_the_command_writes_one_file(tmp_path):
     assert sorted(path.name for path in folder.iterdir()) == ["records.jsonl"]
     write(folder, [record()])
     both = invoke("report", folder, "--html", file, "--format", "markdown")
-    assert both.stdout.startswith("page in") and "## made-up smoke" in both.stdout
+    assert both.stdout.startswith("page in") and "## Verdict" in both.stdout
     wrong = invoke("report", folder, "--html", folder / "records.jsonl")
     assert wrong.exit_code == 2 and "is also an input" in wrong.stderr
 
@@ -264,6 +250,13 @@ def test_a_run_remembers_its_command(tmp_path):
     assert first.removeprefix("# ") in Reader((tmp_path / "page.html").read_text()).text
     again = invoke("run", folder / "config.yaml", "-o", tmp_path / "again", "--quiet")  # the config runs by itself
     assert again.exit_code == 0
+
+
+def test_a_large_run_has_a_small_page(tmp_path):
+    methods = [("libsvm", 5.0), *((f"method {number}", 1.0 + number) for number in range(9))]
+    records = [record(f"d{k}", name, solve=s, solver="libsvm") for k in range(12) for name, s in methods]
+    text = page_of(tmp_path / "run", records)
+    assert len(text) < 200_000 and "more: svmreduce report" in Reader(text).text
 
 
 def test_tables_need_no_drawing(tmp_path):
@@ -303,7 +296,7 @@ const look = (frame) => {
       .map((other) => `${drawn.getAttribute("aria-label")}: ${text.textContent} | ${other.textContent}`));
   });
   const table = page.querySelector("table.sorts");
-  const heads = [...table.tHead.rows[0].cells].map((head) => head.textContent);
+  const heads = [...table.tHead.rows[0].cells].map((head) => head.textContent.trim());
   const column = heads.indexOf("OTS");
   const order = () => [...table.tBodies[0].rows].map((row) => row.cells[column].textContent);
   table.tHead.rows[0].cells[column].querySelector("button").click();
