@@ -258,7 +258,7 @@ def _conclude(outcome: dict, folder: Path, html, yaml_file, as_json: bool, quiet
         click.echo()
         rest = facts["full_seconds"]
         about = (
-            f"about {rest / 60:.0f} min more" if rest > 90 else f"about {rest:.0f} s more" if rest >= 1 else "as it ran"
+            f" (about {rest / 60:.0f} min more)" if rest > 90 else f" (about {rest:.0f} s more)" if rest >= 1 else ""
         )
-        click.echo(f"In full ({about}): svmreduce run {files['yaml']} -o {folder}")
+        click.echo(f"In full{about}: svmreduce run {files['yaml']} -o {folder}")
         click.echo(f"Tables:  svmreduce report {folder}" + (f"\nPage:    {html}" if html else " --html page.html"))
