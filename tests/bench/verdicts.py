@@ -76,7 +76,7 @@ def _facts(folder: Path) -> dict:
         "point": chosen["params"],
         "seeds": len(splits),
         "methods": len([one for one in verdict.all if not one.is_control]),
-        "load": run.fits[-1].environment.get("load"),
+        "load": max(record.environment.get("load") or 0.0 for record in run.records),
         "recommended": best and verdict.facts(best) | {"words": words(best)},
         "quicker": verdict.quicker and verdict.facts(verdict.quicker) | {"words": words(verdict.quicker)},
         "reference": verdict.reference.label,
@@ -97,10 +97,10 @@ def _mean(one, other, standings) -> float:
 
 
 _ABOUT = """\
-One thread. The budget counts all that a user waits for, on a machine with other work: the last column is its load. Loss
-in points of accuracy against the reference, which is the exact solution on all rows where it fits into the budget; 95 %
-intervals. *Beaten*: methods of the run that are quicker and more accurate than the recommended one, on the cells that
-both have. Fewer training rows than the data has: nothing could be run on all rows, and a part of them was judged."""
+One thread. The budget counts all that a user waits for, on a machine with other work: the last column is its largest
+load. Loss in points of accuracy against the reference, which is the exact solution on all rows where it fits into the
+budget; 95 % intervals. *Beaten*: methods of the run that are quicker and more accurate than the recommended one, on the
+cells that both have. Fewer training rows than the data has: nothing could be run on all rows, and a part was judged."""
 _COLUMNS = ("data", "training rows", "budget, s", "seeds", "methods", "recommended", "training", "accuracy, %", "loss",
             "reference", "times as fast", "quicker, and its loss", "beaten", "load")  # fmt: skip
 _AGAIN = """\
