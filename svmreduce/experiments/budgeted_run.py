@@ -251,9 +251,10 @@ class BudgetedRun:
     def _first_result(self, label: str) -> tuple[float, float, int] | None:
         """Score (greater is better), training seconds, test rows."""
         records = [record for record in self._of(label) if record.method == label]
-        cost, fit = cost_of(records), next(record for record in records if record.is_fit)
+        cost = cost_of(records)
         if cost is None:
             return None
+        fit = next(record for record in records if record.is_fit)
         return score_of(fit), cost.train, fit.sizes["test_rows"]
 
     def _report(self, label: str, records: list[Record]) -> None:

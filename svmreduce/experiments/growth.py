@@ -30,9 +30,9 @@ class Cost(NamedTuple):
 
 def cost_of(records: list[Record]) -> Cost | None:
     """The cost of a fit and what came before it; None unless all of it finished."""
-    if not records or not all(record.is_finished for record in records):
+    fit = next((record for record in records if record.is_fit), None)
+    if fit is None or not all(record.is_finished for record in records):
         return None
-    fit = next(record for record in records if record.is_fit)
     total = math.fsum(record.seconds["total"] - record.seconds.get("load", 0.0) for record in records)
     predict = fit.seconds.get("predict") or 0.0
     return Cost(fit.sizes["train_rows"], max(1e-6, total - predict), predict, fit.sizes["test_rows"])

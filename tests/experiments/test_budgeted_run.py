@@ -26,8 +26,8 @@ class Workers:
 
     name, slots = "local", 1
 
-    def __init__(self, clock, costs):
-        self.clock, self.costs, self.asked = clock, costs, []
+    def __init__(self, clock, costs, reducing):
+        self.clock, self.costs, self.reducing, self.asked = clock, costs, reducing, []
 
     def submit(self, message, seconds, memory_mb):
         task = message["task"]
@@ -35,7 +35,7 @@ class Workers:
         is_fit, name = task["kind"] == "fit", task["reducer"] or task["solver"]
         took = self.costs[name](rows) if is_fit else 0.0
         self.asked.append((name, rows, task["seed"], task["kind"]))
-        self.clock.left -= min(took, seconds)
+        self.clock.left -= min(took, seconds) if is_fit else self.reducing(rows)
         answer = {"status": "ok", "reason": "", "task": "classification"}
         if took > seconds:
             answer = {"status": "timeout", "reason": f"ended after its limit of {seconds:g} s"}
@@ -49,12 +49,12 @@ class Workers:
         return future
 
 
-def measured(tmp_path, costs, budget, seeds=2):
+def measured(tmp_path, costs, budget, seeds=2, reducing=lambda rows: 0.0):
     solvers = ["libsvm", "smo", {"name": "smo", "as": "sample", "reducer": "random"}, "liblinear", "lasvm"]
     data = [{"generator": "checkerboard", "rows": ROWS, "test_rows": 500}]
     content = {"name": "x", "datasets": data, "solvers": solvers, "baseline": "libsvm", "seeds": list(range(seeds))}
     clock = Clock(budget)
-    workers = Workers(clock, costs)
+    workers = Workers(clock, costs, reducing)
     with Store(tmp_path) as store:
         run = BudgetedRun(Config.model_validate(content), "smo", clock, store, workers, None, lambda text: None)
         run.run(ROWS, 500)
@@ -105,6 +105,13 @@ def test_a_budget_that_ends_leaves_reasons(tmp_path):
     run, _ = measured(tmp_path, COSTS | {"smo": lambda n: 60 * (n / ROWS) ** 2}, 100)
     assert "smo" in run.not_run and not any(task.method == "smo" for task in run.planned)
     assert run.not_run["smo"].kind == "slow" and run.not_run["smo"].seconds > 45
+
+
+def test_a_budget_that_ends_between_reduction_and_fit(tmp_path):
+    """The reduction of the sample on all rows takes what is left; its fit never starts."""
+    run, workers = measured(tmp_path, COSTS, 200, reducing=lambda rows: 500.0 if rows == ROWS else 0.0)
+    assert run.not_run["sample"].kind in ("budget", "failed") and run.budget.left <= 0
+    assert ("random", ROWS, 0, "fit") not in workers.asked
 
 
 @pytest.mark.parametrize("power", [1.0, 1.7, 2.5])
