@@ -64,6 +64,7 @@ CHOSEN = "chosen.json"
 def bench(source, methods, test, out, html, yaml_file, as_json, quiet, n_features, **options):
     """Find out which method suits the rows of FILE: LIBSVM, our engine, reductions and fast solvers, under a budget.
 
+    Tables are scaled (standard) unless --scale says otherwise, other files only if their columns differ much (max_abs).
     C and gamma are chosen on a sample. Every method first runs on parts of the rows: one whose time grows too fast for
     the budget is not started on all of them, and the output says so. Differences are paired and have 95 % intervals.
     The verdict is about accuracy (RMSE for numbers) and training time with the rbf kernel on one thread.
