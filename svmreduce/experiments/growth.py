@@ -22,6 +22,7 @@ class Cost(NamedTuple):
     train: float
     predict: float
     test_rows: int
+    cpu: float | None = None  # processor seconds of training, which other work on the machine hardly changes
 
     @property
     def total(self) -> float:
@@ -35,7 +36,8 @@ def cost_of(records: list[Record]) -> Cost | None:
         return None
     total = math.fsum(record.seconds["total"] - record.seconds.get("load", 0.0) for record in records)
     predict = fit.seconds.get("predict") or 0.0
-    return Cost(fit.sizes["train_rows"], max(1e-6, total - predict), predict, fit.sizes["test_rows"])
+    cpu = math.fsum(record.cpu_seconds.get(stage) or 0.0 for record in records for stage in ("reduce", "fit", "solve"))
+    return Cost(fit.sizes["train_rows"], max(1e-6, total - predict), predict, fit.sizes["test_rows"], cpu or None)
 
 
 @dataclass
@@ -59,14 +61,13 @@ class Growth:
 
     @property
     def exponent(self) -> float:
-        """Between 1 and 3. Times of milliseconds say nothing about it."""
-        clear = [cost for cost in self.costs if cost.train >= _CLEAR]
+        """Between 1 and 3, of processor seconds. Times of milliseconds say nothing about it."""
+        times = [(cost.rows, cost.cpu or cost.train) for cost in self.costs]
+        clear = [(rows, took) for rows, took in times if took >= _CLEAR]
         if len(clear) < 2:
             return self.usual if clear else 1.0
-        first, last = clear[-2:]
-        if last.rows == first.rows:
-            return self.usual
-        return min(STEEPEST, max(1.0, math.log(last.train / first.train) / math.log(last.rows / first.rows)))
+        (few, short), (many, long) = clear[-2:]
+        return min(STEEPEST, max(1.0, math.log(long / short) / math.log(many / few))) if many > few else self.usual
 
     def train_seconds(self, rows: int) -> float | None:
         last = self.last
