@@ -67,8 +67,14 @@ class BudgetedRun:
         self._first_round(by_seed[first])
         self._other_rounds({seed: by_seed[seed] for seed in others})
         self._run_baseline(by_seed[first])
-        if not self._finished_labels() and self.on_parts:  # better a verdict on fewer rows than none
+        if self.on_parts and not self._is_worth_a_verdict():
             self.judged_rows, self.planned = max(self.on_parts.items())
+
+    def _is_worth_a_verdict(self) -> bool:
+        """Whether the exact solution ran on all rows, or something that is better there than the best on a part."""
+        found = {label: result for label in self._finished_labels() if (result := self._first_result(label))}
+        best = max((score for score, *_ in found.values()), default=-math.inf)
+        return self.engine in found or best >= max(self.scores.values())
 
     # ------------------------------------------------------------ parts of the rows
 

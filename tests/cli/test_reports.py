@@ -47,7 +47,7 @@ def test_demo_runs_its_experiment_and_names_the_next_steps(tmp_path, monkeypatch
         assert word in result.stdout
     assert "bootstrap cleaning" in (tmp_path / "results/runs/demo/demo.html").read_text()
     facts = json.loads(call("report", "results/runs/demo", "--json").stdout)
-    by = {(row["dataset"], row["method"]): row for row in facts["rows"]}
+    by = {(row["dataset"], row["method"]): row for row in facts["summary"]}
     assert {name for name, _ in by} == {"checkerboard", "two spirals"}
     for dataset in ("checkerboard", "two spirals"):
         assert by[dataset, "smo"]["rmse"] < 0.01 and by[dataset, "random sample"]["kept_percent"] < 11

@@ -93,6 +93,12 @@ def test_where_nothing_fits_the_largest_part_is_judged(tmp_path):
     assert run.judged_rows == 1000 and {task.method for task in run.planned} >= {"smo", "sample", "lasvm"}
 
 
+def test_a_poor_method_alone_on_all_rows_is_no_verdict(tmp_path):
+    costs = {name: lambda n: 500 * (n / ROWS) ** 1.5 for name in COSTS} | {"liblinear": COSTS["liblinear"]}
+    run, workers = measured(tmp_path, costs, 200)
+    assert ("liblinear", ROWS, 0, "fit") in workers.asked and run.judged_rows < ROWS
+
+
 def test_all_are_repeated_where_that_is_cheap(tmp_path):
     quick = {name: lambda n: 0.01 for name in COSTS}
     run, _ = measured(tmp_path, quick, 200, seeds=3)

@@ -30,7 +30,7 @@ def answer(run: Run, measured, point: dict, config) -> dict:
     sentences = [*verdict.sentences(), *_about_exact(verdict, measured), *_about_baseline(verdict, found)]
     if measured.judged_rows < measured.rows:
         where = f"on {measured.judged_rows:,} of {measured.rows:,} rows"
-        sentences = [f"Nothing could be run on all rows within the budget; {where}:", *verdict.sentences()]
+        sentences = [f"The budget does not suffice for all rows; {where}:", *verdict.sentences()]
     found["sentences"] = sentences
     found["on_parts"] = {label: [cost._asdict() for cost in measured.growth[label].costs] for label in labels}
     return found
