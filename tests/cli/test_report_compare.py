@@ -54,10 +54,10 @@ def test_report_by_fits(base):
 
 def test_report_to_a_file_in_the_format_of_its_name(base, tmp_path):
     for name, start in (
-        ("t.md", "## made-up"),
+        ("t.md", "## Verdict"),
         ("t.tex", "% needs"),
         ("t.csv", "dataset,method"),
-        ("t.txt", "== made"),
+        ("t.txt", "== Verdict"),
     ):
         result = call("report", base, "--output", tmp_path / name)
         assert (result.exit_code, result.stdout) == (0, "")

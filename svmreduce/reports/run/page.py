@@ -11,7 +11,7 @@ import shlex
 from importlib.resources import files
 
 from svmreduce.experiments.recorded_run import Run
-from svmreduce.reports import drawing
+from svmreduce.reports.inline_svg import inline
 from svmreduce.reports.markup import Markup, joined, slug, table, tag
 from svmreduce.reports.reproduction import cell_markup
 from svmreduce.reports.reproduction.paper_comparison import PaperComparison, wide_table
@@ -21,8 +21,10 @@ from svmreduce.reports.run.measured_on import environment_facts, environment_lin
 from svmreduce.reports.run.plots import Drawing
 from svmreduce.reports.run.verdict import verdicts
 from svmreduce.reports.run.verdict_panels import best_cells, verdict_section
+from svmreduce.reports.run.verdict_text import kept_lines
 
 MOST_FITS = 60  # rows; a page with more of them would be too long
+MOST_KEPT = 300  # reductions
 MOST_LETTERS = 180_000  # of a page; figures that have no room are left to --plots
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 _NOT_ON_PAGES = ("error", "training time", "mean accuracy")  # the front and the table say the same
@@ -40,7 +42,7 @@ def html(run: Run, paper: PaperComparison | None, command: str) -> str:
     drawn = {one: _figure(one, f"f{number}") for number, one in enumerate(plots.drawings(run, paper))}
     fronts = {one.dataset: figure for one, figure in drawn.items() if one.kind == "front"}
     about = summary_text.sentences(run, paper)
-    in_panels, verdict = verdict_section(found, fronts, about)
+    in_panels, verdict = verdict_section(found, kept_lines(run), fronts, about)
     sections = {
         "Verdict": verdict,
         "Results": _results(run),
@@ -76,8 +78,11 @@ def html(run: Run, paper: PaperComparison | None, command: str) -> str:
 def _results(run: Run) -> list[Markup]:
     """The figures that answer the question, the best ones marked; all others by a command."""
     whole = run_tables.summary_table(run)
-    if not whole.rows:
-        return []
+    if not whole.rows:  # an experiment of reductions only
+        kept = run_tables.reductions_table(run).fitted(None)
+        return (
+            [tag("h2", "Results"), table(kept, is_tall=len(kept.rows) > 30)] if 0 < len(kept.rows) <= MOST_KEPT else []
+        )
     short = whole.chosen(whole.first)
     if len({row["dataset"] for row in whole.rows}) == 1:
         short.columns = [column for column in short.columns if column.key != "dataset"]
@@ -163,7 +168,7 @@ _IMPORTANCE = {"front": 1, "speed-up": 2, "accuracy and time": 3, "best accuracy
 
 def _figure(one: Drawing, name: str) -> Markup:
     description = ": ".join(filter(None, (one.kind, one.dataset)))
-    drawn = Markup(drawing.inline(one.figure, name, str(joined([description]))))
+    drawn = Markup(inline(one.figure, name, str(joined([description]))))
     caption = tag("figcaption", tag("b", f"{one.kind[0].upper()}{one.kind[1:]}. "), one.caption)
     return tag("figure", drawn, caption)
 

@@ -16,7 +16,8 @@ from svmreduce.experiments.records import FIT, REDUCTION, SKIPPED, Record
 from svmreduce.experiments.standing import TOO_SHORT, Standing
 from svmreduce.reports.render import Column, Table, counts, exact, percent, significant
 from svmreduce.reports.run.measured_on import environment_facts, environment_lines
-from svmreduce.reports.run.verdict import DatasetVerdict, verdict_lines, verdicts
+from svmreduce.reports.run.verdict import DatasetVerdict, verdicts
+from svmreduce.reports.run.verdict_text import verdict_lines
 from svmreduce.reports.run.wording import signed
 
 _DATASET = Column("dataset", "dataset", is_text=True, is_key=True)

@@ -17,7 +17,7 @@ _BUSY = 1.5  # load average beyond which times are worth a warning
 
 def sentences(run: Run, paper: PaperComparison | None = None) -> list[str]:
     """The summary, most important first."""
-    found = [_compared(run)]
+    found = [_compared(run)] if run.fits else [f"{_count(len(run.reductions), 'reduction')}."]
     if run.missing:
         planned = len(run.records) + run.missing
         found.insert(0, f"Not complete: {run.missing} of {planned} planned records are still to be made.")

@@ -6,20 +6,29 @@ The recommendation is the quickest method on the front whose loss against the ex
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
+from svmreduce.experiments.paired import Difference
 from svmreduce.experiments.recorded_run import Run
-from svmreduce.experiments.records import FINISHED, RANDOM
-from svmreduce.experiments.standing import LEVEL, TOO_SHORT, AgainstControl, Difference, Standing, Standings
-from svmreduce.reports.run.wording import amount, direction, duration, faster, listed, signed, times, words
+from svmreduce.experiments.records import FINISHED
+from svmreduce.experiments.standing import LEVEL, TOO_SHORT, AgainstControl, Standing, Standings
+from svmreduce.reports.run.wording import (
+    OUTCOMES,
+    amount,
+    direction,
+    duration,
+    listed,
+    outcomes,
+    signed,
+    times,
+    words,
+)
 
 WORTH = 1.5
 """A method that loses something is worth a word if it is at least this many times as fast."""
 ACCEPTABLE = {"classification": 0.01, "regression": 0.05}
 """The most that the second, quicker proposal may lose: a point of accuracy, a twentieth of the RMSE."""
-OUTCOMES = ("better", "no better", "worse")
 FEW = 5  # data sets; of more, a text has one sentence each
 NOTHING_TO_SAVE = 0.05
 """Seconds of the exact solution below which no time can be saved, and times decide nothing."""
@@ -28,49 +37,6 @@ NOTHING_TO_SAVE = 0.05
 def verdicts(run: Run) -> list[DatasetVerdict]:
     """One verdict per data set with a result, in natural order."""
     return [DatasetVerdict(name, standings, run) for name, standings in run.standings.items()]
-
-
-def verdict_lines(run: Run) -> list[str]:
-    """The verdicts of a run as text: all sentences of a few data sets, the first of each where there are many."""
-    found = verdicts(run)
-    if len(found) == 1:
-        return found[0].sentences()
-    most = None if len(found) <= FEW else 1
-    return overall(found) + [f"{verdict.dataset}: {' '.join(verdict.sentences()[:most])}" for verdict in found]
-
-
-def overall(found: list[DatasetVerdict]) -> list[str]:
-    """Over several data sets: how often each method is the choice, and how often reductions beat their controls."""
-    if len(found) < 2:
-        return []
-    chosen = Counter(_kind(verdict.recommended) for verdict in found if verdict.recommended)
-    choices = [f"{name} on {count}" for name, count in chosen.most_common()]
-    lines = [f"Over {len(found)} data sets the choice is {listed(choices, most=6)}."] if choices else []
-    if len(chosen) == 1 and chosen.total() == len(found):
-        every = "both" if len(found) == 2 else f"all {len(found)}"
-        lines = [f"On {every} data sets the choice is {next(iter(chosen))}."]
-    rivals = [one for verdict in found for one in verdict.against_controls]
-    methods = dict.fromkeys(one.method for one in rivals)
-    if len(methods) > FEW:
-        return [*lines, f"{len(methods)} reductions against random samples of their size: {outcomes(rivals)}."]
-    for method in methods:
-        told = outcomes([one for one in rivals if one.method == method])
-        lines.append(f"{method} against a random sample of its size: {told}.")
-    return lines
-
-
-def outcomes(rivals: list[AgainstControl]) -> str:
-    """``better 7 times, worse 2 times``."""
-    counts = Counter(one.outcome for one in rivals)
-    return ", ".join(f"{outcome} {_times(counts[outcome])}" for outcome in OUTCOMES if counts[outcome]) or "not known"
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
-
-
-def _kind(one: Standing) -> str:
-    return "a random sample" if one.method.reducer == RANDOM else one.label if one.method.reducer else words(one)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,9 +97,9 @@ class DatasetVerdict:
         return best
 
     def rival(self, one: Standing) -> Standing | None:
-        """What its speed is told against: the exact solution, or for that one another exact solver or the baseline."""
+        """What its speed is told against: the exact solution, or for that one a slower exact solver or the baseline."""
         others = [self.reference, *(other for other in self.all if other.is_exact), self.standings.baseline]
-        return next((other for other in others if other not in (None, one) and other.counts), None)
+        return next((other for other in others if other and other.counts and other.timed > one.timed), None)
 
     @cached_property
     def against_controls(self) -> list[AgainstControl]:
@@ -190,6 +156,8 @@ class DatasetVerdict:
             gain = self.standings.difference(self.better, one)
             more = f"{amount(gain, self.is_regression)} better and takes {duration(self.better.seconds)}"
             found.append(f"If more time may be spent: {words(self.better)} is {more}.")
+        if not self.reference.is_exact:
+            found.append(f"No exact solver has a result here: losses are against {words(self.reference)}, the best.")
         return found + self.controls
 
     def to_json(self) -> dict:
@@ -255,7 +223,7 @@ class DatasetVerdict:
         rival = self.rival(one)
         if rival:
             gain = self.standings.speedup(one, rival)
-            text += f", {faster(gain, self._is_bound(one))} {words(rival).removesuffix(' on all rows')}"
+            text += f", {times(gain, self._is_bound(one))} {words(rival).removesuffix(' on all rows')}"
         text += f"; {self._score(one)}"
         loss = self.loss(one)
         if one is self.reference or (one.is_exact and self.is_sure(one)):

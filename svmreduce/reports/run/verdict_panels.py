@@ -6,8 +6,9 @@ from svmreduce.experiments.metrics import METRICS
 from svmreduce.reports.drawing import cut
 from svmreduce.reports.markup import Markup, tag
 from svmreduce.reports.render import Table
-from svmreduce.reports.run.verdict import FEW, OUTCOMES, DatasetVerdict, outcomes, overall
-from svmreduce.reports.run.wording import amount, brief, duration, signed, times, words
+from svmreduce.reports.run.verdict import FEW, DatasetVerdict
+from svmreduce.reports.run.verdict_text import overall
+from svmreduce.reports.run.wording import OUTCOMES, amount, brief, duration, outcomes, signed, times, words
 
 _LOWER = ("fit_seconds",)  # better, among the columns that are not metrics
 _OF_OTHERS = ("rmse", "primal_excess")  # the baseline has nothing to differ from
@@ -15,11 +16,11 @@ _NOT_BEST = ("kept_percent", "vectors", "random_sample_accuracy", "random_sample
 
 
 def verdict_section(
-    found: list[DatasetVerdict], fronts: dict[str, Markup], about: list[str]
+    found: list[DatasetVerdict], kept: list[str], fronts: dict[str, Markup], about: list[str]
 ) -> tuple[bool, list[Markup]]:
-    """Whether the figures of the fronts are in it, and the section."""
+    """Whether the figures of the fronts are in it, and the section; ``kept`` is what there is to say without fits."""
     with_figures = len(found) <= FEW
-    lines = overall(found)
+    lines = overall(found) if found else kept
     parts = [tag("h2", "Verdict", class_="quiet")]
     parts += [tag("p", lines[0], class_="big"), *(tag("p", line) for line in lines[1:])] if lines else []
     panels = [_panel(verdict, fronts.get(verdict.dataset) if with_figures else None) for verdict in found]
@@ -63,7 +64,8 @@ def _few(verdict: DatasetVerdict) -> Markup:
     shown = [one for one in verdict.all if one in front or one is verdict.reference]
     rows = []
     for one in shown:
-        loss = "exact" if one is verdict.reference else signed(verdict.loss(one), with_unit=False)
+        base = "exact" if one.is_exact else "best"
+        loss = base if one is verdict.reference else signed(verdict.loss(one), with_unit=False)
         score = f"{one.score:.4g}" if verdict.is_regression else f"{100 * one.score:.2f} %"
         class_ = "choice" if one is verdict.recommended else "control" if one.is_control else None
         cells = (tag("td", text) for text in (duration(one.seconds), score, loss))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
+from svmreduce.experiments.paired import Difference
 from svmreduce.experiments.records import RANDOM
-from svmreduce.experiments.standing import Difference, Standing
+from svmreduce.experiments.standing import AgainstControl, Standing
 
+OUTCOMES = ("better", "no better", "worse")
 _ENGINES = {"smo": "our SMO engine", "libsvm": "LIBSVM", "libsvm_svr": "LIBSVM", "liblinear": "LIBLINEAR",
             "decomposition": "our SMO engine", "decomposition_svr": "our SMO engine"}  # fmt: skip
 
@@ -43,13 +46,6 @@ def times(ratio: float, is_bound: bool = False) -> str:
     return f"{'at least ' if is_bound else ''}{digits} times"
 
 
-def faster(ratio: float, is_bound: bool = False) -> str:
-    """Before the name of another method: ``12 times``, ``as fast as``, ``half as fast as``."""
-    if ratio > 1.05:
-        return times(ratio, is_bound)
-    return "as fast as" if ratio > 0.95 else f"{ratio:.2g} times"
-
-
 def amount(loss: Difference, is_regression: bool) -> str:
     """``0.10 ± 0.05 points``, without a sign."""
     unit = "% of the RMSE" if is_regression else "points"
@@ -71,3 +67,13 @@ def listed(names: Iterable[str], most: int = 4) -> str:
     if len(names) > most:
         names = [*names[: most - 1], f"{len(names) - most + 1} more"]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def outcomes(rivals: list[AgainstControl]) -> str:
+    """``better 7 times, worse 2 times``."""
+    counts = Counter(one.outcome for one in rivals)
+    return ", ".join(f"{outcome} {_times(counts[outcome])}" for outcome in OUTCOMES if counts[outcome]) or "not known"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from svmreduce.cli.main import cli
 from svmreduce.experiments.records import control_label
 from svmreduce.reports import drawing
+from svmreduce.reports.inline_svg import inline
 from svmreduce.reports.reproduction.paper_comparison import compare_with_paper
 from svmreduce.reports.run import curves
 from svmreduce.reports.run.plots import drawings, write
@@ -279,7 +280,7 @@ def test_any_name_can_be_drawn(recwarn):
     made = drawings(as_run(records))
     assert len(made) == 4 + 5 * len(HOSTILE) and len({one.name for one in made}) == len(made)
     for one in made:
-        assert drawing.inline(one.figure, one.name, "figure").startswith("<svg")
+        assert inline(one.figure, one.name, "figure").startswith("<svg")
     assert not [warning for warning in recwarn if "Glyph" in str(warning.message)]
 
 
@@ -329,7 +330,7 @@ def test_files_by_their_suffix_and_always_the_same(tmp_path, suffix, start):
 
 def test_a_figure_inside_a_page_brings_nothing_with_it():
     (one, *_) = drawings(as_run(run()))
-    text = drawing.inline(one.figure, "x", "A &amp; B")
+    text = inline(one.figure, "x", "A &amp; B")
     assert text.startswith('<svg role="img" aria-label="A &amp; B" viewBox="0 0 ')
     assert not re.search(r"http|xmlns|<\?xml|<metadata|xlink", text)
     ids, used = set(re.findall(r'\bid="([^"]+)"', text)), set(re.findall(r'(?:href="#|url\(#)([^")]+)', text))
@@ -357,7 +358,7 @@ def test_numbers_that_people_read_are_not_cut():
     figure, axes = drawing.new_figure("what ε = 0.00125 keeps")
     axes.plot([0.123456, 0.2], [1, 2])
     axes.text(0.15, 1.5, "ε=0.001")
-    drawn = drawing.inline(figure, "name", "a test")
+    drawn = inline(figure, "name", "a test")
     assert ">ε=0.001<" in drawn and "ε = 0.00125" in drawn
     inside = "".join(re.findall(r"<[^>]*>", drawn))
     assert not re.search(r"\d\.\d{3}", inside)

@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from svmreduce.experiments.standing import TOO_SHORT, mean_interval
+from svmreduce.experiments.paired import mean_interval
+from svmreduce.experiments.standing import TOO_SHORT
 from svmreduce.reports.run.run_tables import failures_table, report_facts, report_tables, summary_table
-from svmreduce.reports.run.verdict import overall, verdict_lines, verdicts
+from svmreduce.reports.run.verdict import verdicts
+from svmreduce.reports.run.verdict_text import overall, verdict_lines
 from tests.reports.made_up import as_run, failed, record
 
 
@@ -173,6 +175,13 @@ def test_every_report_begins_with_the_verdict():
     assert verdict_lines(as_run([failed(method="libsvm")])) == []
     (only,) = verdict_lines(as_run([exact(status="not_converged")]))
     assert only == "No verdict: libsvm did not converge."
+
+
+def test_reductions_without_fits_say_what_they_keep():
+    records = [
+        record(method="DeriveRS", kind="reduction", kept_rows=kept, seed=kept, reduce=2.0) for kept in (100, 250)
+    ]
+    assert verdict_lines(as_run(records))[1] == "toy: DeriveRS keeps 10 to 25 % of 1,000 rows, in at most 2 s."
 
 
 def test_a_lost_reduction_is_one_line():
