@@ -7,7 +7,7 @@ from textwrap import fill, wrap
 
 from svmreduce.experiments.recorded_run import Run
 from svmreduce.reports.run.verdict import DatasetVerdict, verdicts
-from svmreduce.reports.run.wording import duration, times, words
+from svmreduce.reports.run.wording import duration, times
 
 _HEIGHT, _WIDTH = 9, 64
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -81,12 +81,12 @@ def _about_baseline(verdict: DatasetVerdict, found: dict) -> list[str]:
 
 
 def _about_exact(verdict: DatasetVerdict, measured) -> list[str]:
-    if verdict.reference is None or verdict.reference.is_exact:
-        return []
+    """The verdict says that no exact solution ran; this says why."""
     growth = measured.growth.get(measured.engine)
-    about = f", which takes about {duration(growth.train_seconds(measured.rows))} by its growth" if growth else ""
-    return [f"No exact solution on all rows fits into the budget{about}: losses are against the best that ran, "
-            f"{words(verdict.reference)}, and what is lost against an exact solution is not known."]  # fmt: skip
+    if verdict.reference is None or verdict.reference.is_exact or growth is None:
+        return []
+    about = duration(growth.train_seconds(measured.rows))
+    return [f"On all rows our engine takes about {about} by its growth, more than the budget allows."]
 
 
 def _full_seconds(verdict: DatasetVerdict, measured, config) -> float:
