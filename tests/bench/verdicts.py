@@ -117,7 +117,7 @@ def _text(records: list[dict], first: int) -> str:
     lines = ["# What `svmreduce bench` says", "", machine(), "", _ABOUT, "", *_head(_COLUMNS)]
     lines += [_line(one) for one in firsts.values()]
     lines += ["", _AGAIN, "", *_head(_AGAIN_COLUMNS)]
-    for one in (one for one in records if one["set"] in repeated):
+    for one in (one for name in firsts if name in repeated for one in records if one["set"] == name):
         best = one["recommended"]
         same = "" if one["seed"] == first else _agrees(one, firsts.get(one["set"]))
         cells = one["set"], one["seed"], one["budget"], best["words"], _loss(best), same
