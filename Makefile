@@ -21,7 +21,7 @@ help:
 	@echo "Another Python: make demo PYTHON=python3.12"
 
 demo: $(VENV)/.demo
-	@echo "== demo: four methods on three data sets"
+	@echo "== demo: configs/demo.yaml, eight methods on two data sets"
 	@$(BIN)/svmreduce demo
 
 test: $(VENV)/.dev lint

@@ -1,107 +1,94 @@
-"""``svmreduce demo``: a small real experiment that needs no download."""
+"""``svmreduce demo``: a small real experiment that needs no download, from its YAML file to the verdict."""
 
 from __future__ import annotations
 
-from time import perf_counter
+from pathlib import Path
 
 import click
 
-from svmreduce.cli.common import compile_off_the_clock, json_option, print_json, quiet_option
+from svmreduce.cli.common import check_writable, json_option, print_json, quiet_option, terminal_width, typed_command
+from svmreduce.cli.experiment import load_config
+from svmreduce.cli.run import carry_out
 
 _EPILOG = """\b
 Examples:
   svmreduce demo
+  svmreduce demo --rows 2000 --html my-page.html
   svmreduce demo --json
 """
-# dataset -> C and gamma that suit it
-_PROBLEMS = {"breast cancer": (1.0, 0.05), "digits": (10.0, 0.02), "checkerboard": (10.0, 1.0)}
+CONFIG = "demo.yaml"
+_COLUMNS = ("dataset", "method", "ets", "ots", "ecs", "cts", "rmse", "max_accuracy", "kept_percent")
+_METRICS = """\
+ETS   expected training speed-up: the mean of LIBSVM's time over the method's, without its reduction
+OTS   overall training speed-up: the same for the whole grid search, reductions included
+ECS   expected classification speed-up: the mean of LIBSVM's support vectors over the method's
+CTS   the same at the best point of each
+RMSE  root mean squared difference of the accuracies, in points
+"""
 
 
 @click.command(epilog=_EPILOG)
-@click.option("--rows", type=click.IntRange(min=100), default=8000, show_default=True, help="Checkerboard rows.")
-@click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads of every method.")
+@click.option("--rows", type=click.IntRange(min=100), help="Training rows of each data set.  [as in the file]")
+@click.option("-o", "--out", metavar="FOLDER", default="results/runs/demo", show_default=True, help="Run folder.")
+@click.option("--html", metavar="PAGE", help="The page.  [demo.html in the run folder]")
 @json_option
 @quiet_option
-def demo(rows, threads, as_json, quiet):
-    """Compare official LIBSVM and LIBLINEAR, our SMO engine, and the same engine on a 10 % sample."""
-    from svmreduce.solvers import SOLVERS
+def demo(rows, out, html, as_json, quiet):
+    """Run the experiment demo.yaml: LIBSVM, our engine, AESVM, RandSVM, MFW, bootstrap cleaning and Mahalanobis.
 
-    say = (lambda text: None) if quiet or as_json else (lambda text: click.echo(text, err=True))
-    names = ("libsvm", "smo", "liblinear")
-    compile_off_the_clock(*(SOLVERS.get(name).warm_up for name in names), quiet=quiet or as_json)
-    records = []
-    for name, (C, gamma) in _PROBLEMS.items():
-        split = _load(name, rows)
-        say(f"{name}: {split.train.n_rows} rows to train on, {split.test.n_rows} to test …")
-        records += [_run(name, split, *method) for method in _methods(C, gamma, threads)]
+    It goes through the same runner, tables and page as every experiment. The first time, some code is compiled.
+    """
+    from svmreduce.data.files import write_whole
+    from svmreduce.experiments.store import read
+    from svmreduce.reports.run import page
+    from svmreduce.reports.run.verdict import verdicts
+
+    folder = Path(out)
+    file = html or str(folder / "demo.html")
+    if html:
+        check_writable(html)
+    experiment, tasks = _experiment(rows)
+    if not (quiet or as_json):
+        click.echo(f"{len(tasks)} tasks of configs/{CONFIG}; the first time, code is compiled …", err=True)
+    _, records = carry_out(experiment, tasks, folder, rerun="all", silent=quiet or as_json)
+    run = read(folder)
+    with write_whole(file) as stream:
+        stream.write(page.html(run, None, typed_command()).encode())
+    found = verdicts(run)
     if as_json:
-        print_json({"runs": records})
+        facts = {"folder": out, "page": file, "records": len(records), "summary": run.summary}
+        print_json(facts | {"verdicts": [one.to_json() for one in found]})
     elif not quiet:
-        _print_table(records)
+        _print(run, found, folder, file)
 
 
-def _load(name: str, rows: int):
-    """Data scaled on its training part, and split."""
-    import sklearn.datasets
+def _experiment(rows: int | None):
+    """The experiment and its tasks, with other sizes if they are wanted."""
+    from svmreduce.experiments.config import configs_folder
+    from svmreduce.experiments.planning import expand
 
-    from svmreduce.data.splitting import holdout, scale_split
-    from svmreduce.data.synthetic import make
-    from svmreduce.types import Dataset
-
-    if name == "checkerboard":
-        data = make("checkerboard", rows, seed=0)
-    else:
-        load = {"breast cancer": sklearn.datasets.load_breast_cancer, "digits": sklearn.datasets.load_digits}[name]
-        data = Dataset(*load(return_X_y=True), name)
-    return scale_split(holdout(data, test_share=0.3, seed=0), "standard")
+    experiment, tasks = load_config(configs_folder() / CONFIG, None, (), None, None)
+    if rows is None:
+        return experiment, tasks
+    smaller = [data.model_copy(update={"rows": rows, "test_rows": max(100, rows // 2)}) for data in experiment.datasets]
+    experiment = experiment.model_copy(update={"datasets": smaller})
+    return experiment, expand(experiment)
 
 
-def _methods(C: float, gamma: float, threads: int):
-    from svmreduce.pipeline import ReducedSolver
-    from svmreduce.reducers.random import RandomSample
-    from svmreduce.solvers.liblinear import Liblinear
-    from svmreduce.solvers.libsvm import Libsvm
-    from svmreduce.solvers.smo import SMO
+def _print(run, found, folder: Path, file: str) -> None:
+    from textwrap import fill
 
-    engine = SMO(C=C, gamma=gamma, threads=threads)
-    yield "libsvm", Libsvm(C=C, gamma=gamma, threads=threads)
-    yield "smo", engine
-    yield "liblinear", Liblinear(C=C, dual=False)
-    yield "random 10 % + smo", ReducedSolver(RandomSample(share=0.1), engine)
+    from svmreduce.reports.render import Table, terminal
+    from svmreduce.reports.run.run_tables import SUMMARY
 
-
-def _run(dataset, split, method, solver) -> dict:
-    """Train and score; seconds are those of reducing, converting and solving."""
-    from svmreduce.core.jit import loading_seconds
-
-    start = perf_counter() - loading_seconds()
-    solver.fit(split.train.X, split.train.y)
-    seconds = perf_counter() - loading_seconds() - start
-    facts = solver.fit_facts()
-    return {
-        "dataset": dataset,
-        "method": method,
-        "rows": split.train.n_rows,
-        "kept": split.train.n_rows if facts.kept is None else facts.kept,
-        "seconds": seconds,
-        "accuracy": float(solver.score(split.test.X, split.test.y)),
-        "support_vectors": facts.vectors,
-    }
-
-
-def _print_table(records) -> None:
-    from tabulate import tabulate
-
-    rows = [
-        [
-            record["dataset"] if number == 0 or records[number - 1]["dataset"] != record["dataset"] else "",
-            *(record[name] for name in ("method", "rows", "kept")),
-            f"{record['seconds']:.3f}",
-            f"{100 * record['accuracy']:.2f} %",
-            "–" if record["support_vectors"] is None else record["support_vectors"],
-        ]
-        for number, record in enumerate(records)
-    ]
-    headers = ["dataset", "method", "rows", "kept", "seconds", "accuracy", "support vectors"]
-    align = ("left", "left", "right", "right", "right", "right", "right")
-    click.echo(tabulate(rows, headers, colalign=align, disable_numparse=True))
+    width = min(terminal_width() or 110, 110)
+    columns = [column for key in _COLUMNS for column in SUMMARY if column.key == key]
+    rows = [row for row in run.summary if row["method"] not in run.controls]
+    click.echo(terminal([Table("each method against LIBSVM", columns, rows)], width))
+    click.echo(_METRICS)
+    for verdict in found:
+        click.echo(fill(f"{verdict.dataset}: {' '.join(verdict.sentences())}", width, subsequent_indent="  "))
+    click.echo(f"\nThe page with all figures: {file}\n\nWhat next?")
+    click.echo("  svmreduce bench train.csv             which method for your own rows, in five minutes")
+    click.echo(f"  svmreduce report {folder}    every figure of this run")
+    click.echo(f"  svmreduce run {folder / 'config.yaml'}    the experiment again, after you changed it")

@@ -64,6 +64,17 @@ def run_folder(experiment, out: str | None) -> Path:
     return Path(out) if out else Path("results") / "runs" / f"{experiment.name}-{experiment.scale}"
 
 
+def as_yaml(experiment, command: str) -> str:
+    """The experiment as it is run, below the command that runs it."""
+    import yaml
+
+    content = experiment.model_dump(by_alias=True, exclude_defaults=True, mode="json")
+    text = yaml.safe_dump(
+        {"name": experiment.name, "scale": experiment.scale, **content}, sort_keys=False, allow_unicode=True
+    )
+    return f"# {command}\n{text}"
+
+
 def open_records(folder: Path):
     """The run that is already in the folder, or None."""
     from svmreduce.experiments.store import NothingRecorded, read

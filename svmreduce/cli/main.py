@@ -21,6 +21,7 @@ from svmreduce.printable import printable
 from svmreduce.registry import nearest_name_error
 
 COMMANDS = {
+    "bench": ("svmreduce.cli.bench:bench", "Which method for your rows? A verdict within a time budget."),
     "run": ("svmreduce.cli.run:run", "Run or resume an experiment from its YAML file."),
     "plan": ("svmreduce.cli.plan:plan", "Show what an experiment would run, and for how long."),
     "report": ("svmreduce.cli.report:report", "Show a run: tables, figures, failures, environment."),

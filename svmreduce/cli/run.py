@@ -8,7 +8,7 @@ from collections import Counter
 import click
 
 from svmreduce.cli.common import json_option, print_json, quiet_option, typed_command
-from svmreduce.cli.experiment import config_options, load_config, open_records, run_folder
+from svmreduce.cli.experiment import as_yaml, config_options, load_config, open_records, run_folder
 from svmreduce.printable import one_line
 
 EXIT_FAILED = 3
@@ -39,29 +39,12 @@ def run(config, out, scale, settings, timeout, memory, jobs, engine, scheduler, 
     Tasks that are already recorded in the folder are not run again, as long as code, versions and machine are the
     same. Ctrl-C or a kill loses only the fits in progress: the same command resumes the run.
     """
-    from svmreduce.experiments.engines import open_engine
-    from svmreduce.experiments.runner import execute, make_agenda
-    from svmreduce.experiments.store import Store
-
     if scheduler and engine != "dask":
         raise click.UsageError("--scheduler needs --engine dask")
     experiment, tasks = load_config(config, scale, settings, timeout, memory)
     folder = run_folder(experiment, out)
-    with Store(folder) as store:
-        earlier = open_records(folder)
-        if earlier and earlier.unreadable and not quiet:
-            click.echo(f"passed over {earlier.unreadable} unreadable lines in {earlier.path}", err=True)
-        agenda = make_agenda(experiment, tasks, earlier, folder, engine=engine, rerun=rerun or "")
-        store.write_plan(agenda.as_dict())
-        store.write_config(_as_yaml(experiment, typed_command()))
-        progress = _Progress(agenda, quiet or as_json)
-        try:
-            with open_engine(engine, jobs=jobs, threads=experiment.threads, scheduler=scheduler) as workers, progress:
-                records = execute(agenda, store, workers, progress.tell)
-        except KeyboardInterrupt:
-            click.echo(f"\nstopped; {progress.made} new records are safe in {folder}. "
-                       "The same command resumes the run.", err=True)  # fmt: skip
-            sys.exit(130)
+    how = {"engine": engine, "jobs": jobs, "scheduler": scheduler, "rerun": rerun or ""}
+    agenda, records = carry_out(experiment, tasks, folder, silent=quiet or as_json, quiet=quiet, **how)
     statuses = Counter(record.status for record in records)
     failed = sum(record.is_failed for record in records)
     if as_json:
@@ -71,13 +54,29 @@ def run(config, out, scale, settings, timeout, memory, jobs, engine, scheduler, 
     sys.exit(EXIT_FAILED if failed else 0)
 
 
-def _as_yaml(experiment, command: str) -> str:
-    """The experiment as it is run, below the command that runs it."""
-    import yaml
+def carry_out(
+    experiment, tasks, folder, *, engine="local", jobs=1, scheduler=None, rerun="", silent=False, quiet=False
+):
+    """Run what is not recorded yet: the agenda, and the records of all of it. Ctrl-C ends the command."""
+    from svmreduce.experiments.engines import open_engine
+    from svmreduce.experiments.runner import execute, make_agenda
+    from svmreduce.experiments.store import Store
 
-    content = experiment.model_dump(by_alias=True, exclude_defaults=True, mode="json")
-    text = yaml.safe_dump({"name": experiment.name, "scale": experiment.scale, **content}, sort_keys=False)
-    return f"# {command}\n{text}"
+    with Store(folder) as store:
+        earlier = open_records(folder)
+        if earlier and earlier.unreadable and not quiet:
+            click.echo(f"passed over {earlier.unreadable} unreadable lines in {earlier.path}", err=True)
+        agenda = make_agenda(experiment, tasks, earlier, folder, engine=engine, rerun=rerun)
+        store.write_plan(agenda.as_dict())
+        store.write_config(as_yaml(experiment, typed_command()))
+        progress = _Progress(agenda, silent)
+        try:
+            with open_engine(engine, jobs=jobs, threads=experiment.threads, scheduler=scheduler) as workers, progress:
+                return agenda, execute(agenda, store, workers, progress.tell)
+        except KeyboardInterrupt:
+            click.echo(f"\nstopped; {progress.made} new records are safe in {folder}. "
+                       "The same command resumes the run.", err=True)  # fmt: skip
+            sys.exit(130)
 
 
 def _summary(folder, records, agenda, failed, skipped) -> None:

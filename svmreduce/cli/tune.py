@@ -86,7 +86,7 @@ def tune(train, model, n_features, as_json, quiet, state, seed, folds, **options
         data, preparation, load = timed_rows(train, "train", n_features, choices, quiet)
         _check_labels(train, data, search)
     warn(None if choices.scale else unequal_columns(data.X, preparation.titles), warned)
-    compile_off_the_clock(_warm_up, *_refit_warm_ups(search, model), quiet=quiet)
+    compile_off_the_clock(warm_up_search, *_refit_warm_ups(search, model), quiet=quiet)
     journal = _journal(state_file, search, data, folds, seed) if state_file else None
     known = journal.known if journal else 0
     if known and not quiet:
@@ -199,7 +199,7 @@ def _check_labels(train: str, data, search) -> None:
                       repeats=1)  # fmt: skip
 
 
-def _warm_up() -> None:
+def warm_up_search() -> None:
     import numpy as np
 
     from svmreduce.search import SVMSearchCV

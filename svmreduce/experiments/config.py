@@ -58,15 +58,20 @@ def _named(key: str):
 
 
 class _ConfigPart(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    """Keys of one part. The text below a key is its line in ``docs/yaml.md``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, use_attribute_docstrings=True)
 
 
 class SplitConfig(_ConfigPart):
     """Where test rows come from: with the data, ``folds``, or a ``holdout`` share."""
 
     folds: int | None = Field(None, ge=2)
-    shuffle: bool = True  # false cuts folds in file order
+    """Cross-validation with this many folds; every fold is a fit of its own."""
+    shuffle: bool = True
+    """``false`` cuts folds in file order."""
     holdout: float | None = Field(None, gt=0, lt=1)
+    """Share of the rows to test on; each seed takes others. 0.2 where the data has no test rows of its own."""
 
     @model_validator(mode="after")
     def _one_way(self):
@@ -82,26 +87,42 @@ FILE_KEYS = ("label", "drop", "columns", "categories", "positive", "impute", "sc
 
 
 class DatasetConfig(_ConfigPart):
-    """One data set: a name of the catalogue, a generator, or the user's own file."""
+    """One data set: a name of the catalogue, a generator, or the user's own file. A plain word is a name."""
 
-    name: str | None = None  # NAME[:VARIANT] of the catalogue
+    name: str | None = None
+    """NAME or NAME:VARIANT of the catalogue; see ``svmreduce data list``."""
     generator: str | None = None
+    """A generator of rows, such as ``checkerboard``; needs ``rows``."""
     file: str | None = None
-    test: str | None = None  # the test file that belongs to ``file``
-    rows: int | None = Field(None, ge=1)  # generators: how many; others: a random part of the training rows
+    """A file of one's own: LIBSVM text, a table, or IDX images."""
+    test: str | None = None
+    """The test file that belongs to ``file``."""
+    rows: int | None = Field(None, ge=1)
+    """Generators: how many training rows. Others: a random part of them, another one for each seed."""
     test_rows: int | None = Field(None, ge=1)
-    params: dict[str, Any] = {}  # of the generator
-    # what the rows of ``file`` mean, as the options of ``svmreduce train`` say it
+    """The same for test rows."""
+    params: dict[str, Any] = {}
+    """Parameters of the generator."""
     label: str | int | None = None
+    """``file``: the label's column by name or position from 0; the last one if not given."""
     drop: ColumnList = []
+    """``file``: columns to leave out, by name, position or range."""
     columns: ColumnList = []
+    """``file``: columns to learn from; all others are left out."""
     categories: ColumnList = []
+    """``file``: columns of numbers to read as words."""
     positive: str | int | float | None = None
+    """``file``: the class that is set against all others."""
     impute: Literal["mean", "median", "most_frequent"] | None = None
+    """``file``: what fills missing values, learned from the training rows of each fold."""
     scale: Literal["none", "standard", "zero_one", "minus_one_one", "max_abs", "unit"] | None = None
+    """``file``: scaling of the columns of numbers, learned in the same way."""
     header: bool | None = None
-    split: SplitConfig | None = None  # where it differs from the experiment's
-    as_: str | None = Field(None, alias="as")  # what tables call it
+    """``file``: whether line 1 names the columns; found out if not given."""
+    split: SplitConfig | None = None
+    """Where it differs from the experiment's."""
+    as_: str | None = Field(None, alias="as")
+    """What tables call it."""
 
     @model_validator(mode="after")
     def _one_source(self):
@@ -125,10 +146,14 @@ class DatasetConfig(_ConfigPart):
 
 
 class MethodPart(BaseModel):
-    """A solver or reducer by name with its parameters; a list means each of its values in turn."""
+    """A solver or reducer by name with its parameters; a list means each of its values in turn. A plain word is a name.
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    All further keys are parameters of the method; ``svmreduce methods`` lists them.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True, use_attribute_docstrings=True)
     name: str
+    """A name of ``svmreduce methods``, or ``package.module:Class``."""
 
     @model_validator(mode="after")
     def _has_numbers(self):
@@ -144,18 +169,23 @@ ReducerConfig = Annotated[MethodPart, _named("name")]
 
 
 class SolverConfig(MethodPart):
-    """A solver, the reducer before it, and what tables call the two."""
+    """A solver, the reducer before it, and what tables call the two. All further keys are parameters of the solver."""
 
     reducer: ReducerConfig | None = None
+    """What is done with the rows before this solver."""
     as_: str | None = Field(None, alias="as")
+    """What tables call it."""
 
 
 class LimitsConfig(_ConfigPart):
     """What one reduction or one fit may take; beyond it the worker is stopped and the record says so."""
 
     seconds: float = Field(600, gt=0)
+    """Time of one reduction or fit with its prediction."""
     memory_mb: float | None = Field(None, gt=0)
-    tasks: int = Field(50_000, ge=1)  # of the whole experiment: one that has more is most often a mistake
+    """Memory of a worker process."""
+    tasks: int = Field(50_000, ge=1)
+    """Fits of the whole experiment: one that has more is most often a mistake."""
 
 
 Grid = Annotated[dict[str, list[Any]], BeforeValidator(_numbers)]
@@ -165,23 +195,41 @@ class Config(_ConfigPart):
     """One experiment."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
+    """Of the run folder: ``results/runs/NAME-SCALE``."""
     title: str = ""
-    paper: str | None = None  # key:table, such as aesvm:table4
+    """Of the page."""
+    paper: str | None = None
+    """The printed table to compare with, such as ``aesvm:table4``."""
     datasets: list[Annotated[DatasetConfig, _named("name")]] = Field(min_length=1)
+    """What to train on; see below."""
     split: SplitConfig = SplitConfig()
-    scaling: str | None = None  # none given: what the card of the data says
+    """Where test rows come from; see below."""
+    scaling: str | None = None
+    """Scaling of all data sets; what the card of the data says if not given."""
     solvers: list[Annotated[SolverConfig, _named("name")]] = Field(min_length=1)
-    reducers: list[ReducerConfig] = []  # before each solver that names none of its own; "none" for no reduction
+    """The methods; see below."""
+    reducers: list[ReducerConfig] = []
+    """Before each solver that names none of its own; ``none`` for no reduction."""
     grid: Grid = {}
+    """Parameters that all methods share, each with its list of values; powers are written ``2^-4``."""
     baseline: str | None = None
-    control: bool = True  # with each reduction, a random sample of equal size
-    fits: bool = True  # false makes the reductions only
+    """The method that the others are compared with."""
+    control: bool = True
+    """With each reduction, the same solver on a random sample of equal size."""
+    fits: bool = True
+    """``false`` makes the reductions only."""
     seeds: list[Annotated[int, Field(ge=0, lt=2**32)]] = Field([0], min_length=1)
+    """Repeats with other random numbers: of methods, generators, folds and holdouts."""
     repeats: int = Field(1, ge=1)
+    """Repeats of the same fit, for its time."""
     threads: int = Field(1, ge=1, le=4096)
+    """Of every method."""
     limits: LimitsConfig = LimitsConfig()
+    """Of time, memory and size; see below."""
     scale: Literal["smoke", "small", "full"] = "small"
-    compare: dict[str, dict[str, float]] = {}  # metric -> absolute, relative tolerance of the regression gate
+    """Which entry of ``scales`` counts; ``--scale`` overrides it."""
+    compare: dict[str, dict[str, float]] = {}
+    """Metric -> absolute or relative tolerance of ``svmreduce compare``."""
 
 
 def configs_folder() -> Path:
@@ -212,7 +260,7 @@ def load(path: str | os.PathLike, *, scale: str | None = None, settings: dict[st
         config = Config.model_validate(content)
         tolerances.from_config(config.compare)
     except ValidationError as error:
-        raise _explained(path, error) from None
+        raise explained(path, error) from None
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     return config
@@ -276,7 +324,8 @@ def _set(content: dict, dotted: str, value: Any) -> None:
     content[last] = value
 
 
-def _explained(path: Path, error: ValidationError) -> InputError:
+def explained(path: str | os.PathLike, error: ValidationError) -> InputError:
+    """The first thing that is wrong, with its place and the nearest valid name."""
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":

@@ -29,10 +29,12 @@ def training_and_test(dataset: dict, split: dict, scaling: str | None, fold: int
 @lru_cache(maxsize=2)
 def _cached(dataset: str, split: str, scaling: str | None, fold: int, seed: int) -> Split:
     spec, how = json.loads(dataset), json.loads(split)
-    train, test = _load(dataset, seed)
+    is_made = bool(spec.get("generator"))
+    source = json.dumps({key: value for key, value in spec.items() if is_made or key not in ("rows", "test_rows")})
+    train, test = _load(source, seed if is_made else 0)  # parts and seeds of the same file share its rows
     parts = _parts(train, test, spec, how, fold, seed)
     if spec.get("file"):
-        return _prepared(parts, dataset, scaling)
+        return _prepared(parts, source, scaling)
     scaler = scaling or (catalog.load_card(spec["name"]).preparation.scale if spec.get("name") else "none")
     return splitting.scale_split(parts, scaler)
 

@@ -3,7 +3,9 @@
 import importlib
 import sys
 
-PARTS = ("reduction", "aesvm", "frank_wolfe", "lp_svr", "bootstrap", "solvers", "dcsvm", "engine", "tune", "gate")
+PARTS = (
+    "reduction", "aesvm", "frank_wolfe", "lp_svr", "bootstrap", "solvers", "dcsvm", "engine", "tune", "verdicts", "gate"
+)  # fmt: skip
 
 
 def main():

@@ -39,20 +39,15 @@ def test_doctor():
     assert "noise" in text and "cache" in text and ("keeps no bytecode" in text) != facts["bytecode"]
 
 
-def test_demo_compares_the_methods():
-    result = call("demo", "--rows", "400", "--json")
-    assert result.exit_code == 0
-    runs = json.loads(result.stdout)["runs"]
-    assert {entry["dataset"] for entry in runs} == {"breast cancer", "digits", "checkerboard"}
-    for entry in runs:
-        assert 0 <= entry["accuracy"] <= 1 and 0 < entry["kept"] <= entry["rows"]
-    by = {(entry["dataset"], entry["method"]): entry for entry in runs}
-    for dataset in ("breast cancer", "digits", "checkerboard"):
-        assert abs(by[dataset, "libsvm"]["accuracy"] - by[dataset, "smo"]["accuracy"]) < 0.02
-        assert by[dataset, "random 10 % + smo"]["kept"] < 0.11 * by[dataset, "smo"]["rows"]
-
-
-def test_demo_prints_a_table():
-    text = call("demo", "--rows", "400", "--quiet").stdout
-    assert text == ""
-    assert "random 10 % + smo" in call("demo", "--rows", "400").stdout
+def test_demo_runs_its_experiment_and_names_the_next_steps(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = call("demo", "--rows", "200")
+    assert result.exit_code == 0, result.stderr
+    for word in ("ETS", "OTS", "ECS", "CTS", "RMSE", "RandSVM", "checkerboard: Use", "svmreduce bench"):
+        assert word in result.stdout
+    assert "bootstrap cleaning" in (tmp_path / "results/runs/demo/demo.html").read_text()
+    facts = json.loads(call("report", "results/runs/demo", "--json").stdout)
+    by = {(row["dataset"], row["method"]): row for row in facts["summary"]}
+    assert {name for name, _ in by} == {"checkerboard", "two spirals"}
+    for dataset in ("checkerboard", "two spirals"):
+        assert by[dataset, "smo"]["rmse"] < 0.01 and by[dataset, "random sample"]["kept_percent"] < 11

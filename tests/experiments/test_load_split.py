@@ -54,7 +54,7 @@ def test_a_test_file_with_other_categories(table, tmp_path):
     assert split.train.X.max() == 1 and not split.test.X[:, 1:].any()
     frame.drop(columns="kind").to_csv(tmp_path / "test.csv", index=False)
     with pytest.raises(InputError, match="no labels, so nothing can be measured"):
-        training_and_test(entry | {"rows": 30}, {}, "zero_one", 0, 0)
+        training_and_test(entry | {"sha256": ["another"]}, {}, "zero_one", 0, 0)
 
 
 def test_libsvm_files_are_scaled_too(tmp_path):
