@@ -72,7 +72,7 @@ def drill(
     seconds: float, seed: str, kinds: list[str], keep: Path, *, cases: float = math.inf, tell=_tell
 ) -> dict[str, Counter]:
     """Case after case until the time is over, or every kind has had so many; counts by kind and outcome."""
-    for compile_all in (SMO.warm_up, DeriveRS.warm_up, libsvm_text.warm_up, tune._warm_up):
+    for compile_all in (SMO.warm_up, DeriveRS.warm_up, libsvm_text.warm_up, tune.warm_up_search):
         compile_all()  # which is not hanging
     counts: dict[str, Counter] = {kind: Counter() for kind in kinds}
     numbers, spent = Counter(), Counter()
