@@ -104,8 +104,8 @@ def _best(fits: list[Record]) -> tuple[str, list[float]]:
 def _compute(run: Run) -> Table:
     places = [record.environment for record in run.records]
     versions = {f"{name} {version}" for place in places for name, version in (place.get("versions") or {}).items()}
-    wall, cpu = (sum(sum(value for value in getattr(record, section).values() if isinstance(value, (int, float)))
-                     for record in run.records) for section in ("seconds", "cpu_seconds"))  # fmt: skip
+    wall = sum(record.seconds.get("total") or 0.0 for record in run.records)  # the other stages are parts of it
+    cpu = sum(value or 0.0 for record in run.records for value in record.cpu_seconds.values())
     return _pairs(
         "Compute and environment",
         [

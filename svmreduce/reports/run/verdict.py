@@ -140,7 +140,7 @@ class DatasetVerdict:
         return one.marks + (("too short to time",) if one.seconds < TOO_SHORT else ())
 
     def sentences(self) -> list[str]:
-        """Two to four plain sentences, the recommendation first."""
+        """A few plain sentences, the recommendation first."""
         one = self.recommended
         if one is None:
             return [f"No verdict: {self._why_none()}."]
@@ -155,10 +155,15 @@ class DatasetVerdict:
         if self.better:
             gain = self.standings.difference(self.better, one)
             more = f"{amount(gain, self.is_regression)} better and takes {duration(self.better.seconds)}"
-            found.append(f"If more time may be spent: {words(self.better)} is {more}.")
+            rivals = sum(other.counts for other in self.all)
+            best = f" (the best of {rivals} looks better than it is)" if rivals > 2 else ""
+            found.append(f"If more time may be spent: {words(self.better)} is {more}{best}.")
         if not self.reference.is_exact:
             found.append(f"No exact solver has a result here: losses are against {words(self.reference)}, the best.")
-        return found + self.controls
+        found += self.controls
+        if any("±" in sentence for sentence in found) and len(self.standings.splits) == 1:
+            found.append("All this is from one training set: ± is the chance of the test rows alone.")
+        return found
 
     def to_json(self) -> dict:
         """For programs: the recommendation, the front, every method with its marks, and the controls."""
