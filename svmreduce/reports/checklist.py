@@ -132,7 +132,10 @@ def _claims(run: Run) -> Table:
     if not name:
         return _pairs("Claims", [])
     claims = papers.load(str(name).partition(":")[0]).get("claims") or []
-    rows = [
-        (claim.get("where", ""), f"{claim['text']}: {claim.get('value')} {claim.get('unit', '')}") for claim in claims
-    ]
+    rows = [(claim.get("where", ""), claim["text"] + _figure(claim)) for claim in claims]
     return _pairs(f"Claims of the paper ({name})", rows, [f"judge them by: svmreduce report RUN --paper {name}"])
+
+
+def _figure(claim: dict) -> str:
+    """The claimed number with its unit; a trend has none."""
+    return "" if claim.get("value") is None else f": {claim['value']} {claim.get('unit', '')}".rstrip()

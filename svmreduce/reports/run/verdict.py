@@ -11,7 +11,7 @@ from functools import cached_property
 
 from svmreduce.experiments.paired import Difference
 from svmreduce.experiments.recorded_run import Run
-from svmreduce.experiments.records import FINISHED
+from svmreduce.experiments.records import FINISHED, RANDOM
 from svmreduce.experiments.standing import LEVEL, TOO_SHORT, AgainstControl, Standing, Standings
 from svmreduce.reports.run.wording import (
     OUTCOMES,
@@ -68,13 +68,13 @@ class DatasetVerdict:
 
     @cached_property
     def recommended(self) -> Standing | None:
-        """The quickest on the front that is surely as good as the exact solution; if none is sure, the quickest that
-        was measured to be. Where there is no time to be saved, the exact solution."""
+        """The quickest on the front that is surely as good as the exact solution; if none is sure, the quickest whose
+        interval, or at least whose score, says so. Where there is no time to be saved, the exact solution."""
         if self.is_tiny:
             exact = [one for one in self.standings.all if one.counts and one.is_exact and self.is_sure(one)]
             return next(iter(exact), self.reference)
         level = [one for one in self.front if self.loss(one).middle <= LEVEL[self.standings.task]]
-        return next((one for one in level if self.is_sure(one)), next(iter(level), None))
+        return next((one for test in (self.is_sure, self._is_level, bool) for one in level if test(one)), None)
 
     @cached_property
     def quicker(self) -> Standing | None:
@@ -110,9 +110,17 @@ class DatasetVerdict:
         return self.standings.loss(one)
 
     def is_sure(self, one: Standing) -> bool:
-        """Whether its loss is none beyond chance; an exact solver on all rows has the same solution by construction."""
-        loss, level = self.loss(one), LEVEL[self.standings.task]
-        return one is self.reference or loss.high <= level or (one.is_exact and abs(loss.middle) <= level)
+        """Whether its loss is none beyond chance; an exact solver on all rows has the same solution by construction.
+
+        A random sample that was drawn once is never sure: another one would do better or worse.
+        """
+        was_drawn_once = one.method.reducer == RANDOM and len(self.standings.splits) == 1
+        is_same = one.is_exact and abs(self.loss(one).middle) <= LEVEL[self.standings.task]
+        return one is self.reference or is_same or (self._is_level(one) and not was_drawn_once)
+
+    def _is_level(self, one: Standing) -> bool:
+        """Whether the interval of its loss has no more than counts as none."""
+        return self.loss(one).high <= LEVEL[self.standings.task]
 
     def is_poor(self, one: Standing) -> bool:
         """Whether it loses so much that its speed is no merit."""

@@ -151,6 +151,14 @@ def test_the_interval_of_one_training_set_is_said_to_be_of_rows():
     assert the_verdict(records).sentences()[-1] == said
 
 
+def test_a_sample_that_was_drawn_once_is_not_sure():
+    records = [exact(10.0, 0.95, test_rows=10**6), control("AESVM", 1.0, 0.9499, test_rows=10**6)]
+    once = the_verdict(records)
+    assert once.recommended.label == "libsvm" and once.quicker.method.reducer == "random"
+    again = the_verdict([one | {"seed": seed} for seed in (0, 1, 2) for one in records])
+    assert again.recommended.method.reducer == "random" and again.is_sure(again.recommended)
+
+
 def test_regression_is_judged_by_rmse():
     scores = {"task": "regression", "errors": None, "auc": None}
     records = [exact(4.0, None, mse=4.0, **scores), fit("quick", 1.0, None, mse=4.2025, **scores)]
