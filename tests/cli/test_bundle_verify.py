@@ -19,6 +19,7 @@ grid: {C: [1, 8], gamma: [0.5]}
 solvers: [smo, {name: smo, as: half, reducer: {name: random, share: 0.5}}]
 baseline: smo
 seeds: [0, 1]
+compare: {auc: {absolute: 0.5}, vectors: {absolute: 0}}
 scale: smoke
 """
 
@@ -73,6 +74,7 @@ def test_from_a_run_to_what_another_finds(tmp_path):
 
     hidden, record, _ = with_a_change(packed, tmp_path / "hidden.tar.gz", new_hashes=2)
     said = call("verify", hidden, "--rerun", 1, "--json")
+    assert "limits of auc are set by the archive" in said.stderr
     found = json.loads(said.stdout)
     (wrong,) = (cell for cell in found["cells"] if cell["verdict"] != "agrees")
     assert said.exit_code == 1 and found["faults"] == [] and len(found["cells"]) == 10
