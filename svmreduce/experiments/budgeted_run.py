@@ -95,7 +95,9 @@ class BudgetedRun:
         units = self._units(part)[part.seeds[0]]
         allowed = share * self.budget.seconds
         done = 0
-        for label in sorted(units, key=lambda label: self._predicted(label, rows, PART_TEST_ROWS)):
+        # The exact solution first: without it, nothing that runs before the budget ends has a reference
+        order = sorted(units, key=lambda label: (label != self.engine, self._predicted(label, rows, PART_TEST_ROWS)))
+        for label in order:
             if labels is not None and label not in labels:
                 continue
             expected = self._predicted(label, rows, PART_TEST_ROWS)
@@ -112,7 +114,7 @@ class BudgetedRun:
                 self.scores[label] = score_of(records[-1])
                 if labels is None:
                     self.on_parts.setdefault(rows, []).extend(units[label])
-        self.say(f"{rows:,} of {self.rows:,} rows: {done} methods measured")
+        self.say(f"{rows:,} of {self.rows:,} rows: {done} {'method' if done == 1 else 'methods'} measured")
 
     def _drop_beaten(self, rows: int) -> None:
         """A method that takes twice as long as a better one, and does not grow more slowly, need not go on."""

@@ -30,7 +30,8 @@ def answer(run: Run, measured, point: dict, config) -> dict:
     sentences = [*verdict.sentences(), *_about_exact(verdict, measured), *_about_baseline(verdict, found)]
     if measured.judged_rows < measured.rows:
         where = f"on {measured.judged_rows:,} of {measured.rows:,} rows"
-        sentences = [f"The budget does not suffice for all rows; {where}:", *verdict.sentences()]
+        said = (sentence.replace(" on all rows", "") for sentence in verdict.sentences())  # they are not all here
+        sentences = [f"The budget does not suffice for all rows; {where}:", *said]
     found["sentences"] = sentences
     found["on_parts"] = {label: [cost._asdict() for cost in measured.growth[label].costs] for label in labels}
     return found

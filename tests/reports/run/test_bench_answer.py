@@ -34,7 +34,7 @@ def test_on_a_part_of_the_rows_nothing_is_said_of_all():
     growth = {"smo": Growth(2.0, [Cost(1000, 4.0, 0.0, 500)])}
     found, text = answered(fits(), rows=10_000, test_rows=2000, growth=growth)
     assert (found["rows"], found["test_rows"], found["baseline"]["rows"]) == (1000, 500, 1000)
-    assert "1,000 training rows, 500 test rows" in text
+    assert "1,000 training rows, 500 test rows" in text and "on all rows" not in text
     assert found["full_seconds"] == pytest.approx(3 * 400)  # 10 times the rows, by the square, three seeds
 
 
