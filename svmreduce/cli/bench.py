@@ -199,7 +199,7 @@ def _measure(config, split, source, found, methods, options, folder, budget, say
             store.write_config(as_yaml(run.judged_config, typed_command()))
             (folder / FULL).write_text(as_yaml(config, typed_command()), encoding="utf-8")
     if not run.has_result:
-        why = next((f": {label} {reason.words}" for label, reason in run.not_run.items()), "")
+        why = next((f" ({label}: {reason.words})" for label, reason in run.not_run.items()), "")
         raise InputError(f"nothing finished within {options['budget']:g} s{why}; give a larger --budget")
     return {"run": read(folder), "measured": run, "config": config, "point": point, "budget": options["budget"],
             "yaml": as_yaml(config, typed_command())}  # fmt: skip
