@@ -15,7 +15,7 @@ from pathlib import Path
 from svmreduce.data import synthetic
 from svmreduce.data.libsvm_text import write_libsvm
 from svmreduce.experiments.store import read
-from svmreduce.reports.run.verdict import verdicts
+from svmreduce.reports.run.verdict import TIE, verdicts
 from svmreduce.reports.run.wording import duration, words
 from tests.bench.output import machine, write
 
@@ -67,7 +67,8 @@ def _facts(folder: Path) -> dict:
     run = read(folder)
     verdict = verdicts(run)[0]
     best, standings = verdict.recommended, verdict.standings
-    quicker = [one for one in verdict.all if best and one.timed < best.timed]
+    tie = TIE if best and best.is_exact else 1.0
+    quicker = [one for one in verdict.all if best and one.timed * (1.0 if one.is_exact else tie) < best.timed]
     beaten_by = [one.label for one in quicker if _mean(one, best, standings) > _mean(best, one, standings)]
     splits = {place.split for one in standings.all for place in one.cells}
     chosen = json.loads((folder / "chosen.json").read_text())["point"]

@@ -1,7 +1,8 @@
 """The answer before the tables: what to use on each data set, what it gains, what it loses, and how sure that is.
 
 The recommendation is the quickest method on the front whose loss against the exact solution is surely no more than
-`standing.LEVEL`. Nothing that ran is both quicker and better. A second, quicker one is named with what it loses.
+`standing.LEVEL`. Nothing that ran is both quicker and better, beyond what times on a shared machine differ by (`TIE`):
+for so little, nobody gives up the exact solution. A second, quicker one is named with what it loses.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from svmreduce.reports.run.wording import (
     words,
 )
 
+TIE = 1.3
+"""Times whose ratio is below this are equal where the choice is between an exact solver and another method."""
 WORTH = 1.5
 """A method that loses something is worth a word if it is at least this many times as fast."""
 ACCEPTABLE = {"classification": 0.01, "regression": 0.05}
@@ -74,7 +77,11 @@ class DatasetVerdict:
             exact = [one for one in self.standings.all if one.counts and one.is_exact and self.is_sure(one)]
             return next(iter(exact), self.reference)
         level = [one for one in self.front if self.loss(one).middle <= LEVEL[self.standings.task]]
-        return next((one for test in (self.is_sure, self._is_level, bool) for one in level if test(one)), None)
+        found = next((one for test in (self.is_sure, self._is_level, bool) for one in level if test(one)), None)
+        exact = next((one for one in self.all if one.counts and one.is_exact and self.is_sure(one)), None)
+        if found is None or exact is None or self.loss(found).high < 0:
+            return found
+        return exact if self.standings.speedup(found, exact) < TIE else found
 
     @cached_property
     def quicker(self) -> Standing | None:

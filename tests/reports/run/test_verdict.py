@@ -13,7 +13,7 @@ from scipy import stats
 from svmreduce.experiments.paired import mean_interval
 from svmreduce.experiments.standing import TOO_SHORT
 from svmreduce.reports.run.run_tables import failures_table, report_facts, report_tables, summary_table
-from svmreduce.reports.run.verdict import verdicts
+from svmreduce.reports.run.verdict import TIE, verdicts
 from svmreduce.reports.run.verdict_text import overall, verdict_lines
 from tests.reports.made_up import as_run, failed, record
 
@@ -81,8 +81,15 @@ def test_nothing_that_ran_beats_the_recommendation(methods):
         return
     for one in (found.recommended, found.quicker or found.recommended):
         for other in found.all:
-            beats = other.seconds <= one.seconds and other.score >= one.score
+            tie = TIE if one.is_exact and not other.is_exact else 1.0
+            beats = other.seconds * tie <= one.seconds and other.score >= one.score
             assert not (other.counts and beats and (other.seconds, other.score) != (one.seconds, one.score))
+
+
+def test_nobody_gives_up_the_exact_solution_for_a_tie():
+    records = [exact(), fit("smo", 2.0, 0.95), reduced("most", 1.9, 0.95, kept=990), reduced("half", 1.0, 0.93)]
+    assert the_verdict(records).recommended.label == "smo"
+    assert the_verdict([*records, reduced("few", 1.2, 0.95)]).recommended.label == "few"
 
 
 def test_fits_that_did_not_converge_or_finish_do_not_decide():
