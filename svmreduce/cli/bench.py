@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import warnings
 from pathlib import Path
@@ -36,7 +37,7 @@ Examples:
 TEST_ROWS = 20_000
 TUNING, LEAST_TUNING = 0.15, 3.0  # of the budget; seconds
 REPORT_SECONDS = 2.0  # kept for it
-CHOSEN = "chosen.json"
+CHOSEN, FULL = "chosen.json", "full.yaml"
 
 
 @click.command(epilog=_EPILOG)
@@ -194,8 +195,12 @@ def _measure(config, split, source, found, methods, options, folder, budget, say
             finally:
                 if run.planned:
                     store.write_plan(Agenda(config, run.planned).as_dict())
-    if not run.planned:
-        raise InputError(f"nothing could be run on all rows within {options['budget']:g} s; give a larger --budget")
+        if run.judged_rows < run.rows:  # config and plan are of the same rows, so that verify can run them again
+            store.write_config(as_yaml(run.judged_config, typed_command()))
+            (folder / FULL).write_text(as_yaml(config, typed_command()), encoding="utf-8")
+    if not run.has_result:
+        why = next((f" ({label}: {reason.words})" for label, reason in run.not_run.items()), "")
+        raise InputError(f"nothing finished within {options['budget']:g} s{why}; give a larger --budget")
     return {"run": read(folder), "measured": run, "config": config, "point": point, "budget": options["budget"],
             "yaml": as_yaml(config, typed_command())}  # fmt: skip
 
@@ -238,19 +243,21 @@ def _words(params: dict) -> str:
 
 def _conclude(outcome: dict, folder: Path, html, yaml_file, as_json: bool, quiet: bool, warned: list) -> None:
     from svmreduce.data.files import write_whole
+    from svmreduce.experiments.recorded_run import CONFIG
     from svmreduce.reports.run import page
     from svmreduce.reports.run.bench_answer import answer, answer_lines
 
     facts = answer(outcome["run"], outcome["measured"], outcome["point"], outcome["config"])
-    files = {"folder": str(folder), "yaml": yaml_file or str(folder / "config.yaml"), "page": html}
+    measured = outcome["measured"]
+    own = CONFIG if measured.judged_rows == measured.rows else FULL
+    files = {"folder": str(folder), "yaml": yaml_file or str(folder / own), "page": html}
     if yaml_file:
         with write_whole(yaml_file) as stream:
             stream.write(outcome["yaml"].encode())
     if html:
         with write_whole(html) as stream:
             stream.write(page.html(outcome["run"], None, typed_command()).encode())
-    budget = outcome["measured"].budget
-    facts |= {"budget": outcome["budget"], "used_seconds": budget.used, **files, "warnings": warned}
+    facts |= {"budget": outcome["budget"], "used_seconds": measured.budget.used, **files, "warnings": warned}
     if as_json:
         print_json(facts)
     elif not quiet:
@@ -261,5 +268,6 @@ def _conclude(outcome: dict, folder: Path, html, yaml_file, as_json: bool, quiet
         about = (
             f" (about {rest / 60:.0f} min more)" if rest > 90 else f" (about {rest:.0f} s more)" if rest >= 1 else ""
         )
-        click.echo(f"In full{about}: svmreduce run {files['yaml']} -o {folder}")
-        click.echo(f"Tables:  svmreduce report {folder}" + (f"\nPage:    {html}" if html else " --html page.html"))
+        where = shlex.quote(str(folder))
+        click.echo(f"In full{about}: svmreduce run {shlex.quote(files['yaml'])} -o {where}")
+        click.echo(f"Tables:  svmreduce report {where}" + (f"\nPage:    {html}" if html else " --html page.html"))

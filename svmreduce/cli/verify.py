@@ -72,7 +72,7 @@ def _again(archive, share: float, seed: int, jobs: int, quiet: bool) -> list[dic
     from svmreduce.experiments.recorded_run import CONFIG, Run
     from svmreduce.experiments.rerun import share_of
     from svmreduce.experiments.runner import Agenda, execute
-    from svmreduce.experiments.tolerances import from_config
+    from svmreduce.experiments.tolerances import DEFAULTS, TIME_RATIO, from_config
     from svmreduce.reports.gate.cell_agreement import agreement
 
     with TemporaryDirectory(prefix="svmreduce-verify-") as folder:
@@ -80,6 +80,10 @@ def _again(archive, share: float, seed: int, jobs: int, quiet: bool) -> list[dic
         recorded = store.read(folder)
         experiment, tasks = load_config(str(Path(folder, CONFIG)), None, (), None, None)
         tasks, old = share_of(recorded, tasks, share, seed)
+        limits = from_config(recorded.config.get("compare"))
+        wide = [name for name, limit in limits.items() if name != TIME_RATIO and limit.is_wider(DEFAULTS[name])]
+        if wide:  # who makes the archive may set them so that everything agrees
+            click.echo(f"Note: limits of {', '.join(wide)} are set by the archive, wider than usual", err=True)
 
         def tell(record):
             if not quiet:
@@ -91,7 +95,7 @@ def _again(archive, share: float, seed: int, jobs: int, quiet: bool) -> list[dic
             target.write_plan(agenda.as_dict())
             with open_engine("local", jobs=jobs, threads=experiment.threads) as workers:
                 new = Run(execute(agenda, target, workers, tell), 0, target.path)
-        return agreement(old, new, from_config(recorded.config.get("compare")))
+        return agreement(old, new, limits)
 
 
 def _print(cells: list[dict]) -> None:

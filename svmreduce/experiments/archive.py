@@ -21,6 +21,7 @@ from svmreduce.errors import InputError
 from svmreduce.experiments import environment
 from svmreduce.experiments.recorded_run import CONFIG, Run
 from svmreduce.experiments.store import PLAN, RECORDS
+from svmreduce.memory import check_memory
 from svmreduce.strict_json import dumps
 
 MANIFEST, LOCK_FILE, MACHINE, CHECKLIST = "manifest.json", "requirements.lock", "environment.json", "CHECKLIST.md"
@@ -73,12 +74,17 @@ class Archive:
         data = read_bytes(path)
         try:
             with tarfile.open(fileobj=io.BytesIO(data)) as tar:
-                files = {member.name: tar.extractfile(member).read() for member in tar if member.isfile()}
+                members = [member for member in tar if member.isfile()]
+                size = sum(member.size for member in members)  # a sparse member may claim any
+                check_memory(size, f"{path}: its files", "it is no bundle that could be checked here")
+                files = {member.name: tar.extractfile(member).read() for member in members}
             manifest = json.loads(files[MANIFEST])
             if manifest["format"] != FORMAT:
                 raise InputError(f"{path}: is of format {manifest['format']!r}, this program reads {FORMAT}")
             if not all(isinstance(manifest[key], dict) for key in ("files", "records", "data")):
                 raise ValueError
+        except InputError:  # a ValueError, too
+            raise
         except (tarfile.TarError, OSError, EOFError, ValueError, KeyError, TypeError, RecursionError):
             raise InputError(f"{path}: is not a bundle, or damaged; give a file of svmreduce bundle") from None
         return cls(files, sha256(Path(path).read_bytes()).hexdigest())
@@ -94,10 +100,11 @@ class Archive:
         found += [f"{name}: is not in the manifest" for name in self.files.keys() - expected.keys() - {MANIFEST}]
         changed = [name for name in expected if _hash_of(self.files.get(name)) != expected[name] and name in self.files]
         found += [f"{name}: was changed" for name in changed if name != RECORDS]
-        return sorted(found) + (self._changed_records() if RECORDS in changed else [])
+        found = sorted(found) + (self._changed_records() if RECORDS in self.files else [])
+        return found or [f"{name}: was changed" for name in changed]
 
     def _changed_records(self) -> list[str]:
-        """The changed lines; a line without its end, or with another order of lines, is not enough to be one."""
+        """The lines that are not as the manifest says."""
         left, found = dict(self.manifest["records"]), []
         for number, line in enumerate(self.files[RECORDS].splitlines(keepends=True), start=1):
             try:
@@ -108,7 +115,7 @@ class Archive:
                     found.append(f"{RECORDS}:{number}: was changed: {name}")
             except (ValueError, KeyError, TypeError, RecursionError):
                 found.append(f"{RECORDS}:{number}: is not a record")
-        return (found + [f"{RECORDS}: record {name} is missing" for name in left]) or [f"{RECORDS}: was changed"]
+        return found + [f"{RECORDS}: record {name} is missing" for name in left]
 
     def unpack(self, folder: Path) -> None:
         """Write what a run folder has."""

@@ -49,14 +49,14 @@ class BudgetedRun:
         self.not_run: dict[str, NotRun] = {}
         self.planned: list[Task] = []  # of the rounds that count
         self.on_parts: dict[int, list[Task]] = {}  # rows -> tasks that finished
-        self.rows = self.test_rows = self.judged_rows = 0
+        self.rows = self.test_rows = self.judged_rows = self.judged_test_rows = 0
         self.shares = {method.label: method.reducer_params.get("share") for method in methods_of(config)
                        if method.reducer == RANDOM and method.control_of is None}  # fmt: skip
         self.memory_mb = MEMORY * free_bytes() / 2**20
 
     def run(self, rows: int, test_rows: int) -> None:
         """All of it; ``rows`` and ``test_rows`` are those of one split."""
-        self.rows, self.test_rows, self.judged_rows = rows, test_rows, rows
+        self.rows, self.test_rows = self.judged_rows, self.judged_test_rows = rows, test_rows
         for number, size in enumerate(ladder(rows)):
             needed = ALL_ROWS if number > 1 else ALL_ROWS / 2  # growth needs two sizes
             if self.budget.left > needed * self.budget.seconds:
@@ -69,6 +69,17 @@ class BudgetedRun:
         self._run_baseline(by_seed[first])
         if self.on_parts and not self._is_worth_a_verdict():
             self.judged_rows, self.planned = max(self.on_parts.items())
+            self.judged_test_rows = min(PART_TEST_ROWS, test_rows)
+
+    @property
+    def has_result(self) -> bool:
+        """Whether anything finished that a verdict can be about."""
+        return bool(self._finished_labels())
+
+    @property
+    def judged_config(self) -> Config:
+        """The experiment that the verdict is about: that of all rows, or of the part that was judged."""
+        return self.config if self.judged_rows == self.rows else self._part(self.judged_rows)
 
     def _is_worth_a_verdict(self) -> bool:
         """Whether the exact solution ran on all rows, or something that is better there than the best on a part."""
@@ -84,7 +95,9 @@ class BudgetedRun:
         units = self._units(part)[part.seeds[0]]
         allowed = share * self.budget.seconds
         done = 0
-        for label in sorted(units, key=lambda label: self._predicted(label, rows, PART_TEST_ROWS)):
+        # The exact solution first: without it, nothing that runs before the budget ends has a reference
+        order = sorted(units, key=lambda label: (label != self.engine, self._predicted(label, rows, PART_TEST_ROWS)))
+        for label in order:
             if labels is not None and label not in labels:
                 continue
             expected = self._predicted(label, rows, PART_TEST_ROWS)
@@ -101,7 +114,7 @@ class BudgetedRun:
                 self.scores[label] = score_of(records[-1])
                 if labels is None:
                     self.on_parts.setdefault(rows, []).extend(units[label])
-        self.say(f"{rows:,} of {self.rows:,} rows: {done} methods measured")
+        self.say(f"{rows:,} of {self.rows:,} rows: {done} {'method' if done == 1 else 'methods'} measured")
 
     def _drop_beaten(self, rows: int) -> None:
         """A method that takes twice as long as a better one, and does not grow more slowly, need not go on."""
@@ -164,7 +177,8 @@ class BudgetedRun:
                     done += units[seed][label]
                 elif label != self.engine and self.budget.left > 0:  # its failure is its own
                     chosen.remove(label)
-                    self.say(f"seed {seed}: {label} is not repeated, {NotRun.failed(records).words}")
+                    self.not_run[label] = NotRun.failed(records, f"with seed {seed}: ")
+                    self.say(f"{label}: not repeated, {self.not_run[label].words}")
                 else:
                     self.say(f"seed {seed}: {label} did not finish, so that only the first seed counts")
                     return

@@ -50,6 +50,8 @@ def paired_difference(pairs: list[tuple[GridCell, GridCell, Place]], task: str) 
         lost.setdefault(place.split, []).append(value)
     by_split = [fmean(values) for values in lost.values()]
     half, over = mean_interval(by_split), _over(lost)
+    if half == 0 and any(by_split):  # the same fit on the same rows, again and again, says nothing about the spread
+        half = None
     by_rows = [variance for worse, better, _ in pairs if (variance := _row_variance(worse, better)) is not None]
     if by_rows:
         tests = len({fold for fold, _ in lost})  # seeds may share their test rows
@@ -87,15 +89,24 @@ def _row_variance(one: GridCell, other: GridCell) -> float | None:
     if one.accuracy is None or other.accuracy is None or not one.test_rows or one.test_rows != other.test_rows:
         return None
     rows = one.test_rows
-    if one.wrong is not None and other.wrong is not None:
-        disagree = int(np.bitwise_count(_bits(one.wrong) ^ _bits(other.wrong)).sum())
+    wrong = [_bits(cell.wrong, rows) for cell in (one, other)]
+    if wrong[0] is not None and wrong[1] is not None:
+        disagree = int(np.bitwise_count(wrong[0] ^ wrong[1]).sum())
     else:
         disagree = min(rows, rows * (2 - one.accuracy - other.accuracy))
     return max(0.0, disagree - rows * (one.accuracy - other.accuracy) ** 2) / rows**2
 
 
-def _bits(packed: str) -> np.ndarray:
-    return np.frombuffer(zlib.decompress(base64.b64decode(packed)), dtype=np.uint8)
+def _bits(packed: str | None, rows: float) -> np.ndarray | None:
+    """Which of the test rows were wrong; None where a record does not say, or was damaged."""
+    if not isinstance(packed, str):
+        return None
+    size = math.ceil(rows / 8)
+    try:
+        found = np.frombuffer(zlib.decompressobj().decompress(base64.b64decode(packed), size + 1), dtype=np.uint8)
+    except (ValueError, zlib.error):
+        return None
+    return found if found.size == size else None
 
 
 def score_of(cell: GridCell) -> float:

@@ -29,6 +29,10 @@ class GateTolerance:
     def allowed(self, old: float) -> float:
         return max(self.absolute, self.relative * abs(old))
 
+    def is_wider(self, other: GateTolerance) -> bool:
+        """Whether it allows more than the other for some value."""
+        return self.absolute > other.absolute or self.relative > other.relative
+
 
 @dataclass(frozen=True)
 class GateMetric:

@@ -104,8 +104,8 @@ def _best(fits: list[Record]) -> tuple[str, list[float]]:
 def _compute(run: Run) -> Table:
     places = [record.environment for record in run.records]
     versions = {f"{name} {version}" for place in places for name, version in (place.get("versions") or {}).items()}
-    wall, cpu = (sum(sum(value for value in getattr(record, section).values() if isinstance(value, (int, float)))
-                     for record in run.records) for section in ("seconds", "cpu_seconds"))  # fmt: skip
+    wall = sum(record.seconds.get("total") or 0.0 for record in run.records)  # the other stages are parts of it
+    cpu = sum(value or 0.0 for record in run.records for value in record.cpu_seconds.values())
     return _pairs(
         "Compute and environment",
         [
@@ -132,7 +132,10 @@ def _claims(run: Run) -> Table:
     if not name:
         return _pairs("Claims", [])
     claims = papers.load(str(name).partition(":")[0]).get("claims") or []
-    rows = [
-        (claim.get("where", ""), f"{claim['text']}: {claim.get('value')} {claim.get('unit', '')}") for claim in claims
-    ]
+    rows = [(claim.get("where", ""), claim["text"] + _figure(claim)) for claim in claims]
     return _pairs(f"Claims of the paper ({name})", rows, [f"judge them by: svmreduce report RUN --paper {name}"])
+
+
+def _figure(claim: dict) -> str:
+    """The claimed number with its unit; a trend has none."""
+    return "" if claim.get("value") is None else f": {claim['value']} {claim.get('unit', '')}".rstrip()

@@ -100,7 +100,8 @@ def _mean(one, other, standings) -> float:
 _ABOUT = """\
 One thread. The budget counts all that a user waits for, on a machine with other work: the last column is its largest
 load. Loss in points of accuracy against the reference, which is the exact solution on all rows where it fits into the
-budget; 95 % intervals. *Beaten*: methods of the run that are quicker and more accurate than the recommended one, on the
+budget; 95 % intervals, with one seed those of the test rows alone: another random sample may do better or worse.
+*Beaten*: methods of the run that are quicker and more accurate than the recommended one, on the
 cells that both have. Fewer training rows than the data has: nothing could be run on all rows, and a part was judged."""
 _COLUMNS = ("data", "training rows", "budget, s", "seeds", "methods", "recommended", "training", "accuracy, %", "loss",
             "reference", "times as fast", "quicker, and its loss", "beaten", "load")  # fmt: skip

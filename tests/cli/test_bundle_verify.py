@@ -8,6 +8,7 @@ from svmreduce.experiments import config, store
 from svmreduce.experiments.archive import MANIFEST, Archive, _hash_of
 from svmreduce.experiments.planning import expand
 from svmreduce.experiments.rerun import share_of
+from svmreduce.reports.render import significant
 from tests.cli.commands import call, fails
 
 CONFIG = """
@@ -18,12 +19,13 @@ grid: {C: [1, 8], gamma: [0.5]}
 solvers: [smo, {name: smo, as: half, reducer: {name: random, share: 0.5}}]
 baseline: smo
 seeds: [0, 1]
+compare: {auc: {absolute: 0.5}, vectors: {absolute: 0}}
 scale: smoke
 """
 
 
-def with_a_change(packed, target, *, new_hashes=False):
-    """The same archive with a worse accuracy in one fit, and its line; new hashes hide it."""
+def with_a_change(packed, target, *, new_hashes=0):
+    """The same archive with a worse accuracy in one fit, and its line; two new hashes hide it, of file and record."""
     files = dict(Archive.read(packed).files)
     lines = files["records.jsonl"].splitlines(keepends=True)
     place = next(k for k, line in enumerate(lines) if json.loads(line)["kind"] == "fit")
@@ -34,6 +36,8 @@ def with_a_change(packed, target, *, new_hashes=False):
     if new_hashes:
         manifest = json.loads(files[MANIFEST])
         manifest["files"]["records.jsonl"] = _hash_of(files["records.jsonl"])
+        if new_hashes > 1:
+            manifest["records"][record["id"]] = _hash_of(lines[place])
         files[MANIFEST] = json.dumps(manifest).encode()
     with tarfile.open(target, "w:gz") as tar:
         for name, content in files.items():
@@ -57,14 +61,20 @@ def test_from_a_run_to_what_another_finds(tmp_path):
     for words in ("10 ok", "0, 1", "C: 1, 8", "standard deviation", "processor seconds", "--paper aesvm:table4"):
         assert words in checklist, words
 
-    changed, record, line = with_a_change(packed, tmp_path / "changed.tar.gz")
-    said = call("verify", changed)
-    assert said.exit_code == 1 and "some of it was changed" in said.stdout
-    name = f"blobs, {record['method']}, {record['point']}, fold 0, seed {record['seed']}"
-    assert f"records.jsonl:{line}: was changed: {name}" in said.stderr and said.stderr.count("\n") == 1
+    seconds = sum(entry.seconds["total"] for entry in store.read(folder).records)
+    (line,) = (line for line in checklist.splitlines() if "seconds of all stages" in line)
+    assert line.split()[-2] == significant(seconds) and ": None" not in checklist
 
-    hidden, record, _ = with_a_change(packed, tmp_path / "hidden.tar.gz", new_hashes=True)
+    for new_hashes in (0, 1):
+        changed, record, line = with_a_change(packed, tmp_path / "changed.tar.gz", new_hashes=new_hashes)
+        said = call("verify", changed)
+        assert said.exit_code == 1 and "some of it was changed" in said.stdout
+        name = f"blobs, {record['method']}, {record['point']}, fold 0, seed {record['seed']}"
+        assert f"records.jsonl:{line}: was changed: {name}" in said.stderr and said.stderr.count("\n") == 1
+
+    hidden, record, _ = with_a_change(packed, tmp_path / "hidden.tar.gz", new_hashes=2)
     said = call("verify", hidden, "--rerun", 1, "--json")
+    assert "limits of auc are set by the archive" in said.stderr
     found = json.loads(said.stdout)
     (wrong,) = (cell for cell in found["cells"] if cell["verdict"] != "agrees")
     assert said.exit_code == 1 and found["faults"] == [] and len(found["cells"]) == 10
@@ -75,6 +85,13 @@ def test_from_a_run_to_what_another_finds(tmp_path):
     again, old = share_of(store.read(folder), expand(experiment), 0.5, seed=0)
     assert sum(task.kind == "fit" for task in again) == 4 and len(old.records) == len(again)
     assert {task.reduction for task in again} - {None} == {task.id for task in again if task.kind == "reduction"}
+
+    with tarfile.open(tmp_path / "later.tar", "w") as tar:
+        content = b'{"format": 2}'
+        entry = tarfile.TarInfo(MANIFEST)
+        entry.size = len(content)
+        tar.addfile(entry, io.BytesIO(content))
+    assert "is of format 2" in fails("verify", tmp_path / "later.tar")
 
     records = tmp_path / "records.jsonl"
     records.write_bytes((folder / "records.jsonl").read_bytes())

@@ -8,6 +8,7 @@ import pytest
 from svmreduce.experiments.budgeted_run import BudgetedRun
 from svmreduce.experiments.config import Config
 from svmreduce.experiments.growth import Cost, Growth
+from svmreduce.experiments.planning import expand
 from svmreduce.experiments.store import Store
 from svmreduce.experiments.time_budget import ladder
 
@@ -91,6 +92,8 @@ def test_a_round_has_all_methods_that_are_not_beaten(tmp_path):
 def test_where_nothing_fits_the_largest_part_is_judged(tmp_path):
     run, _ = measured(tmp_path, {name: lambda n: 500 * (n / ROWS) ** 1.5 for name in COSTS}, 200)
     assert run.judged_rows == 1000 and {task.method for task in run.planned} >= {"smo", "sample", "lasvm"}
+    planned = {task.id for task in expand(run.judged_config)}
+    assert run.has_result and {task.id for task in run.planned} <= planned  # its config is that of its records
 
 
 def test_a_poor_method_alone_on_all_rows_is_no_verdict(tmp_path):
@@ -105,6 +108,23 @@ def test_all_are_repeated_where_that_is_cheap(tmp_path):
     assert not run.not_run
     everybody = {"libsvm", "smo", "sample", "liblinear", "lasvm"}
     assert all({task.method for task in run.planned if task.seed == seed} == everybody for seed in range(3))
+
+
+def test_nothing_may_finish_at_all(tmp_path):
+    run, _ = measured(tmp_path, {name: lambda n: 500.0 for name in COSTS}, 10)
+    assert not run.has_result and run.not_run["smo"].kind in ("failed", "budget")
+
+
+def test_a_method_that_fails_with_another_seed_is_no_beaten_one(tmp_path):
+    calls = []
+
+    def later_slow(rows):
+        calls.append(rows)
+        return 0.01 if calls.count(ROWS) < 2 else 500.0
+
+    run, _ = measured(tmp_path, {name: lambda n: 0.01 for name in COSTS} | {"lasvm": later_slow}, 400)
+    assert run.not_run["lasvm"].kind == "failed" and "with seed 1" in run.not_run["lasvm"].words
+    assert [task.seed for task in run.planned if task.method == "lasvm"] == [0]
 
 
 def test_a_budget_that_ends_leaves_reasons(tmp_path):

@@ -21,7 +21,7 @@ def answer(run: Run, measured, point: dict, config) -> dict:
         "point": point,
         "rows": measured.judged_rows,
         "all_rows": measured.rows,
-        "test_rows": measured.test_rows,
+        "test_rows": measured.judged_test_rows,
         "seeds": len(verdict.standings.splits),
         "not_run": {label: why._asdict() for label, why in measured.not_run.items()},
         "baseline": _baseline(verdict, measured),
@@ -30,7 +30,8 @@ def answer(run: Run, measured, point: dict, config) -> dict:
     sentences = [*verdict.sentences(), *_about_exact(verdict, measured), *_about_baseline(verdict, found)]
     if measured.judged_rows < measured.rows:
         where = f"on {measured.judged_rows:,} of {measured.rows:,} rows"
-        sentences = [f"The budget does not suffice for all rows; {where}:", *verdict.sentences()]
+        said = (sentence.replace(" on all rows", "") for sentence in verdict.sentences())  # they are not all here
+        sentences = [f"The budget does not suffice for all rows; {where}:", *said]
     found["sentences"] = sentences
     found["on_parts"] = {label: [cost._asdict() for cost in measured.growth[label].costs] for label in labels}
     return found
@@ -41,7 +42,7 @@ def _baseline(verdict: DatasetVerdict, measured) -> dict | None:
     own, best = verdict.standings.by_label.get(measured.baseline), verdict.recommended
     if own is not None:
         speedup = verdict.standings.speedup(best, own) if best else None
-        return {"method": own.label, "how": "measured", "rows": measured.rows, "seconds": own.seconds,
+        return {"method": own.label, "how": "measured", "rows": measured.judged_rows, "seconds": own.seconds,
                 "speedup": speedup}  # fmt: skip
     growth, engine = (measured.growth.get(label) for label in (measured.baseline, measured.engine))
     if growth is None:
@@ -52,6 +53,7 @@ def _baseline(verdict: DatasetVerdict, measured) -> dict | None:
     return {
         "method": measured.baseline,
         "how": "extrapolated",
+        "was_started": measured.baseline in verdict.failed,
         "rows": last.rows,
         "seconds": last.train,
         "engine_seconds": equal and equal.train,
@@ -72,9 +74,10 @@ def _about_baseline(verdict: DatasetVerdict, found: dict) -> list[str]:
             return []
         return [f"LIBSVM takes {duration(own.seconds)} on all rows, {times(facts['speedup'])} as long."]
     ratio = facts["speedup_of_engine_on_equal_rows"]
+    what = "did not finish" if facts["was_started"] else "was not run"
     equal = f"{times(ratio)} as long as our engine on equal rows; " if ratio else ""
     return [
-        f"LIBSVM was not run on all rows: it takes {duration(facts['seconds'])} on {facts['rows']:,}, {equal}"
+        f"LIBSVM {what} on all rows: it takes {duration(facts['seconds'])} on {facts['rows']:,}, {equal}"
         f"on all rows about {duration(facts['expected_seconds'])} by its growth, {times(facts['speedup'])} the time of "
         "the recommended method (extrapolated)."
     ]
@@ -91,9 +94,9 @@ def _about_exact(verdict: DatasetVerdict, measured) -> list[str]:
 
 def _full_seconds(verdict: DatasetVerdict, measured, config) -> float:
     """About how long the experiment takes that has every method on all rows with every seed."""
-    total = 0.0
-    for label in {*measured.growth, *verdict.standings.by_label}:
-        own, growth = verdict.standings.by_label.get(label), measured.growth.get(label)
+    total, on_all = 0.0, verdict.standings.by_label if measured.judged_rows == measured.rows else {}
+    for label in {*measured.growth, *on_all}:
+        own, growth = on_all.get(label), measured.growth.get(label)
         known = len(own.cells) if own else 0
         once = own.seconds + (own.predict_seconds or 0.0) if own else growth.seconds(measured.rows, measured.test_rows)
         total += min(config.limits.seconds, once) * (len(config.seeds) - known)
@@ -112,7 +115,8 @@ def answer_lines(run: Run, facts: dict, width: int) -> list[str]:
         lines += [*picture(verdict, shown), ""]
     lines += [*_table(verdict, shown), ""]
     names = {one.label for one in shown}
-    rest = [one for one in verdict.standings.all if not one.is_control and one.label not in names]
+    told = names | {label for label, why in facts["not_run"].items() if why["kind"] == "failed"}
+    rest = [one for one in verdict.standings.all if not one.is_control and one.label not in told]
     remarks = {
         "Beaten in both time and score": [one.label for one in rest if one.counts],
         "Beaten at the first seed, not repeated": [
@@ -161,15 +165,15 @@ def _table(verdict: DatasetVerdict, shown: list) -> list[str]:
     unit = "% of RMSE" if verdict.is_regression else "points"
     rows = []
     for letter, one in zip(_LETTERS, shown, strict=False):
-        loss = verdict.loss(one)
+        loss, gain = verdict.loss(one), verdict.standings.speedup(one, verdict.reference)
         spread = "" if loss is None or loss.half is None else f" ± {100 * loss.half:.2f}"
         rows.append([
             letter,
             f"random {100 * one.kept_share:.3g} %" if one.is_control else one.label,
             duration(one.seconds),
             f"{one.score:.4g}" if verdict.is_regression else f"{100 * one.score:.2f} %",
-            "reference" if one is verdict.reference or loss is None else f"{100 * loss.middle:.2f}{spread}",
-            times(verdict.standings.speedup(one, verdict.reference)).removesuffix(" times"),
+            "" if loss is None else "reference" if one is verdict.reference else f"{100 * loss.middle:.2f}{spread}",
+            times(gain).removesuffix(" times") if gain else "",
             "all" if one.kept_share in (None, 1.0) else f"{100 * one.kept_share:.3g} %",
             "recommended" if one is verdict.recommended else "quicker" if one is verdict.quicker else
             "front" if one in verdict.front else "1 seed" if _is_partial(verdict, one) else ", ".join(one.marks),

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from svmreduce.experiments.paired import Difference
 from svmreduce.experiments.recorded_run import Run
-from svmreduce.experiments.records import FINISHED
+from svmreduce.experiments.records import FINISHED, RANDOM
 from svmreduce.experiments.standing import LEVEL, TOO_SHORT, AgainstControl, Standing, Standings
 from svmreduce.reports.run.wording import (
     OUTCOMES,
@@ -71,13 +71,13 @@ class DatasetVerdict:
 
     @cached_property
     def recommended(self) -> Standing | None:
-        """The quickest on the front that is surely as good as the exact solution; if none is sure, the quickest that
-        was measured to be. Where there is no time to be saved, the exact solution."""
+        """The quickest on the front that is surely as good as the exact solution; if none is sure, the quickest whose
+        interval, or at least whose score, says so. Where there is no time to be saved, the exact solution."""
         if self.is_tiny:
             exact = [one for one in self.standings.all if one.counts and one.is_exact and self.is_sure(one)]
             return next(iter(exact), self.reference)
         level = [one for one in self.front if self.loss(one).middle <= LEVEL[self.standings.task]]
-        found = next((one for one in level if self.is_sure(one)), next(iter(level), None))
+        found = next((one for test in (self.is_sure, self._is_level, bool) for one in level if test(one)), None)
         exact = next((one for one in self.all if one.counts and one.is_exact and self.is_sure(one)), None)
         if found is None or exact is None or self.loss(found).high < 0:
             return found
@@ -117,9 +117,17 @@ class DatasetVerdict:
         return self.standings.loss(one)
 
     def is_sure(self, one: Standing) -> bool:
-        """Whether its loss is none beyond chance; an exact solver on all rows has the same solution by construction."""
-        loss, level = self.loss(one), LEVEL[self.standings.task]
-        return one is self.reference or loss.high <= level or (one.is_exact and abs(loss.middle) <= level)
+        """Whether its loss is none beyond chance; an exact solver on all rows has the same solution by construction.
+
+        A random sample that was drawn once is never sure: another one would do better or worse.
+        """
+        was_drawn_once = one.method.reducer == RANDOM and len(self.standings.splits) == 1
+        is_same = one.is_exact and abs(self.loss(one).middle) <= LEVEL[self.standings.task]
+        return one is self.reference or is_same or (self._is_level(one) and not was_drawn_once)
+
+    def _is_level(self, one: Standing) -> bool:
+        """Whether the interval of its loss has no more than counts as none."""
+        return self.loss(one).high <= LEVEL[self.standings.task]
 
     def is_poor(self, one: Standing) -> bool:
         """Whether it loses so much that its speed is no merit."""
@@ -147,7 +155,7 @@ class DatasetVerdict:
         return one.marks + (("too short to time",) if one.seconds < TOO_SHORT else ())
 
     def sentences(self) -> list[str]:
-        """Two to four plain sentences, the recommendation first."""
+        """A few plain sentences, the recommendation first."""
         one = self.recommended
         if one is None:
             return [f"No verdict: {self._why_none()}."]
@@ -162,10 +170,15 @@ class DatasetVerdict:
         if self.better:
             gain = self.standings.difference(self.better, one)
             more = f"{amount(gain, self.is_regression)} better and takes {duration(self.better.seconds)}"
-            found.append(f"If more time may be spent: {words(self.better)} is {more}.")
+            rivals = sum(other.counts for other in self.all)
+            best = f" (the best of {rivals} looks better than it is)" if rivals > 2 else ""
+            found.append(f"If more time may be spent: {words(self.better)} is {more}{best}.")
         if not self.reference.is_exact:
             found.append(f"No exact solver has a result here: losses are against {words(self.reference)}, the best.")
-        return found + self.controls
+        found += self.controls
+        if any("±" in sentence for sentence in found) and len(self.standings.splits) == 1:
+            found.append("All this is from one training set: ± is the chance of the test rows alone.")
+        return found
 
     def to_json(self) -> dict:
         """For programs: the recommendation, the front, every method with its marks, and the controls."""

@@ -149,12 +149,31 @@ def test_on_one_test_set_the_rows_where_two_disagree_count():
     assert loss.half == pytest.approx(1.96 * math.sqrt(6 - 4 / 500) / 500)
 
 
+def test_the_interval_of_one_training_set_is_said_to_be_of_rows():
+    records = [exact(), reduced("AESVM", 1.0, 0.952)]
+    said = "All this is from one training set: ± is the chance of the test rows alone."
+    assert the_verdict(records).sentences()[-1] == said
+    assert said not in the_verdict([one | {"seed": seed} for seed in (0, 1) for one in records]).sentences()
+    records[1]["counters"]["wrong"] = "no bits"  # a damaged record: as if it did not say
+    assert the_verdict(records).sentences()[-1] == said
+
+
+def test_a_sample_that_was_drawn_once_is_not_sure():
+    records = [exact(10.0, 0.95, test_rows=10**6), control("AESVM", 1.0, 0.9499, test_rows=10**6)]
+    once = the_verdict(records)
+    assert once.recommended.label == "libsvm" and once.quicker.method.reducer == "random"
+    again = the_verdict([one | {"seed": seed} for seed in (0, 1, 2) for one in records])
+    assert again.recommended.method.reducer == "random" and again.is_sure(again.recommended)
+
+
 def test_regression_is_judged_by_rmse():
     scores = {"task": "regression", "errors": None, "auc": None}
     records = [exact(4.0, None, mse=4.0, **scores), fit("quick", 1.0, None, mse=4.2025, **scores)]
     found = the_verdict(records)
     assert found.sentences()[0] == "Use LIBSVM on all rows: 4 s; RMSE 2."
     assert found.loss(found.standings.by_label["quick"]).middle == pytest.approx(0.025)
+    again = the_verdict([one | {"seed": seed} for seed in (0, 1, 2) for one in records])
+    assert again.loss(again.standings.by_label["quick"]).half is None  # equal fits say nothing about the spread
     assert found.sentences()[1].startswith("If 2.50 % of the RMSE may be lost, quick on all rows takes 1 s")
     assert found.to_json()["quicker"]["loss_percent"] == pytest.approx(2.5)
 
