@@ -20,7 +20,7 @@ DUST = 1e-12  # of a box: what rounding leaves
 LEAST_CURVATURE = 0.05  # of the pair's own: where the last direction leaves less, rounding would decide
 LONGEST = 30  # rows in a direction; beyond, a new one begins
 TINY = np.float32(1e-30)  # below it a tagged value is nothing but its tag
-NOTHING = np.float32(1e-10)  # of K's diagonal: less in Kd is zero, or products of denormal numbers would take ages
+NOTHING = np.float32(1e-10)  # of K's least diagonal: less in Kd is zero; products of denormal numbers would take ages
 
 
 @njit(fastmath=VECTOR)
@@ -150,7 +150,11 @@ def compact_steps(K, rows, block, filled, diagonal, beta, v, lower, upper, tol, 
     for t in range(m):
         no_up[t] = none if beta[t] < upper[t] else BARRED
         no_low[t] = none if beta[t] > lower[t] else BARRED
-    q, nothing = np.zeros(m, np.float32), NOTHING * np.abs(diagonal).max()  # q = Kd
+    q, nothing = np.zeros(m, np.float32), BARRED  # q = Kd
+    for t in range(m):
+        if diagonal[t] > none:
+            nothing = min(nothing, NOTHING * diagonal[t])
+    nothing = nothing if nothing < BARRED else none
     places, d, count, bend = np.empty(LONGEST + 2, np.int64), np.empty(LONGEST + 2), 0, 1.0  # bend = dᵀKd
     best, high, low = _scan(v, no_up, no_low, -BARRED)
     best = none
