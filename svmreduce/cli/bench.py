@@ -179,6 +179,7 @@ def _measure(config, split, source, found, methods, options, folder, budget, say
     """Choose C and gamma, run what fits into the budget, and read back what was recorded."""
     from svmreduce.experiments.budgeted_run import BudgetedRun
     from svmreduce.experiments.candidates import engine_label
+    from svmreduce.experiments.chosen_point import guess
     from svmreduce.experiments.engines import open_engine
     from svmreduce.experiments.runner import Agenda
     from svmreduce.experiments.store import Store, read
@@ -202,6 +203,7 @@ def _measure(config, split, source, found, methods, options, folder, budget, say
         why = next((f" ({label}: {reason.words})" for label, reason in run.not_run.items()), "")
         raise InputError(f"nothing finished within {options['budget']:g} s{why}; give a larger --budget")
     return {"run": read(folder), "measured": run, "config": config, "point": point, "budget": options["budget"],
+            "guess": guess(split),
             "yaml": as_yaml(config, typed_command())}  # fmt: skip
 
 
@@ -247,7 +249,7 @@ def _conclude(outcome: dict, folder: Path, html, yaml_file, as_json: bool, quiet
     from svmreduce.reports.run import page
     from svmreduce.reports.run.bench_answer import answer, answer_lines
 
-    facts = answer(outcome["run"], outcome["measured"], outcome["point"], outcome["config"])
+    facts = answer(outcome["run"], outcome["measured"], outcome["point"], outcome["config"], outcome["guess"])
     measured = outcome["measured"]
     own = CONFIG if measured.judged_rows == measured.rows else FULL
     files = {"folder": str(folder), "yaml": yaml_file or str(folder / own), "page": html}

@@ -186,8 +186,8 @@ def _check_labels(train: str, data, search) -> None:
             raise InputError(f"{train}: all rows are of one class; there is nothing to learn")
         if counts.min() < search.cv:
             raise InputError(
-                f"{train}: class {classes[counts.argmin()]} has {counts.min()} rows, too few for {search.cv} folds: "
-                f"use --folds {max(2, counts.min())}" + (", or leave the class out" if counts.min() < 2 else "")
+                f"{train}: class {classes[counts.argmin()]} has {counts.min()} of the rows, too few for {search.cv} "
+                f"folds: " + (f"use --folds {counts.min()}" if counts.min() > 1 else "leave the class out")
             )
         splitter = RepeatedStratifiedKFold
     else:

@@ -53,6 +53,9 @@ def check_classes(name: str, y: np.ndarray, advice: str = "") -> None:
         else:
             what, instead = "words, as names of rows", "; choose the label by --label"
         raise InputError(f"{name}: {classes} different labels in {len(y)} rows are {what}, not classes{instead}")
+    if classes > _MANY_CLASSES and y.dtype.kind in "fiu":
+        warnings.warn(f"{name}: {classes} different numbers as labels are taken as classes{advice}",
+                      DataWarning, stacklevel=2)  # fmt: skip
     alone = [label_key(label) for label in labels[counts == 1]]
     if alone and classes > 2:
         header = "; if line 1 is a header, use --header" if 0 in firsts[counts == 1] else ""

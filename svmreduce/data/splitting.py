@@ -86,4 +86,6 @@ def take(dataset: Dataset, rows: np.ndarray) -> Dataset:
 def _enough_rows_per_class(dataset: Dataset, needed: int, what: str) -> None:
     label, fewest = min(count_labels(dataset.y).items(), key=lambda item: item[1])
     if fewest < needed:
-        raise InputError(f"{what} need {needed} rows of each class, but class {label} has {fewest}")
+        raise InputError(
+            f"{what}: {needed} rows of each class are needed, but class {label} has {fewest}; leave out classes so rare"
+        )

@@ -65,7 +65,8 @@ def _prepared(parts: Split, dataset: str, scaling: str | None) -> Split:
     if test.y is None:
         raise InputError(f"{test.name}: no labels, so nothing can be measured; give test rows with labels")
     width = max(train.n_features, test.n_features)
-    return replace(parts, train=replace(train, X=widened(train.X, width)),
+    files = train.sha256 or " ".join(json.loads(dataset).get("sha256", ())) or None  # as they were when planned
+    return replace(parts, train=replace(train, X=widened(train.X, width), sha256=files),
                    test=replace(test, X=widened(test.X, width), task=train.task))  # fmt: skip
 
 

@@ -44,7 +44,7 @@ def test_the_seed_decides_the_folds():
 
 def test_too_few_rows_of_a_class():
     dataset = numbered(12)  # three positive rows
-    with pytest.raises(InputError, match="4 folds need 4 rows of each class, but class 1 has 3"):
+    with pytest.raises(InputError, match="4 folds: 4 rows of each class are needed, but class 1 has 3"):
         list(splitting.folds(dataset, 4))
     with pytest.raises(InputError, match="13 folds of 12 rows"):
         list(splitting.folds(dataset, 13))

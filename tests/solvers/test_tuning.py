@@ -72,7 +72,7 @@ def test_errors(known):
     solver, X, y = known
     with pytest.raises(InputError, match="LibsvmSVR does not classify: there is no accuracy to tune C by"):
         tune_C(SOLVERS.get("libsvm_svr")(), X, y)
-    with pytest.raises(InputError, match="need 2 rows of each class, but class 1 has 1"):
+    with pytest.raises(InputError, match="2 rows of each class are needed, but class 1 has 1"):
         tune_C(solver, X[:4], np.array([1.0, -1.0, -1.0, -1.0]))
 
 

@@ -13,7 +13,7 @@ _HEIGHT, _WIDTH = 9, 64
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-def answer(run: Run, measured, point: dict, config) -> dict:
+def answer(run: Run, measured, point: dict, config, guess: dict) -> dict:
     """For programs: the verdict, and what the budget did to it. ``measured`` is the `BudgetedRun`."""
     verdict = verdicts(run)[0]
     labels = [label for label in measured.growth if label not in verdict.standings.by_label]
@@ -26,12 +26,17 @@ def answer(run: Run, measured, point: dict, config) -> dict:
         "not_run": {label: why._asdict() for label, why in measured.not_run.items()},
         "baseline": _baseline(verdict, measured),
         "full_seconds": _full_seconds(verdict, measured, config),
+        "guess": guess | {"is_beaten": _beats(verdict, guess["score"], measured.judged_test_rows)},
     }
     sentences = [*verdict.sentences(), *_about_exact(verdict, measured), *_about_baseline(verdict, found)]
     if measured.judged_rows < measured.rows:
         where = f"on {measured.judged_rows:,} of {measured.rows:,} rows"
         said = (sentence.replace(" on all rows", "") for sentence in verdict.sentences())  # they are not all here
         sentences = [f"The budget does not suffice for all rows; {where}:", *said]
+    if verdict.recommended is not None:
+        sentences.insert(
+            0 if not found["guess"]["is_beaten"] else len(sentences), _about_guess(found["guess"], verdict)
+        )
     found["sentences"] = sentences
     found["on_parts"] = {label: [cost._asdict() for cost in measured.growth[label].costs] for label in labels}
     return found
@@ -62,6 +67,22 @@ def _baseline(verdict: DatasetVerdict, measured) -> dict | None:
         "expected_seconds": expected,
         "speedup": best and expected / best.timed,
     }
+
+
+def _beats(verdict: DatasetVerdict, score: float, rows: int) -> bool:
+    """Whether what is recommended is better than the same answer for every row, beyond chance."""
+    best = verdict.recommended
+    if best is None or verdict.is_regression:
+        return best is not None and best.score < score
+    chance = math.sqrt((best.score * (1 - best.score) + score * (1 - score)) / max(rows, 1))
+    return best.score - score > 1.96 * chance
+
+
+def _about_guess(guess: dict, verdict: DatasetVerdict) -> str:
+    score = f"RMSE {guess['score']:.4g}" if verdict.is_regression else f"{100 * guess['score']:.2f} %"
+    if guess["is_beaten"]:
+        return f"The same answer for every row, {guess['answer']}, would have {score}."
+    return f"Nothing is learned here: the same answer for every row, {guess['answer']}, has {score} already."
 
 
 def _about_baseline(verdict: DatasetVerdict, found: dict) -> list[str]:

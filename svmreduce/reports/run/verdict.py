@@ -33,7 +33,7 @@ WORTH = 1.5
 ACCEPTABLE = {"classification": 0.01, "regression": 0.05}
 """The most that the second, quicker proposal may lose: a point of accuracy, a twentieth of the RMSE."""
 FEW = 5  # data sets; of more, a text has one sentence each
-NOTHING_TO_SAVE = 0.05
+NOTHING_TO_SAVE = 0.2
 """Seconds of the exact solution below which no time can be saved, and times decide nothing."""
 
 
@@ -243,7 +243,7 @@ class DatasetVerdict:
         rival = self.rival(one)
         if rival:
             gain = self.standings.speedup(one, rival)
-            text += f", {times(gain, self._is_bound(one))} {words(rival).removesuffix(' on all rows')}"
+            text += f", {times(gain, self._is_bound(one))} as fast as {words(rival).removesuffix(' on all rows')}"
         text += f"; {self._score(one)}"
         loss = self.loss(one)
         if one is self.reference or (one.is_exact and self.is_sure(one)):

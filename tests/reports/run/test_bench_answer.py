@@ -13,11 +13,11 @@ POINT = {"params": {"C": 1.0, "gamma": 0.5}}
 CONFIG = SimpleNamespace(limits=SimpleNamespace(seconds=3600), seeds=[0, 1, 2])
 
 
-def answered(records, **given):
+def answered(records, guess=0.5, **given):
     facts = {"rows": 1000, "test_rows": 500, "judged_rows": 1000, "judged_test_rows": 500, "growth": {}, "not_run": {},
              "baseline": "libsvm", "engine": "smo"}  # fmt: skip
     run = as_run(records)
-    found = answer(run, SimpleNamespace(**facts | given), POINT, CONFIG)
+    found = answer(run, SimpleNamespace(**facts | given), POINT, CONFIG, {"answer": "No", "score": guess})
     return found, "\n".join(answer_lines(run, found | {"budget": 60.0, "used_seconds": 50.0}, 100))
 
 
@@ -48,3 +48,12 @@ def test_libsvm_that_was_ended_was_run():
     growth = {"libsvm": Growth(2.0, [Cost(100, 1.0, 0.0, 500)])}
     found, _ = answered([fits()[1], failed(method="libsvm", solver="libsvm")], growth=growth)
     assert any(sentence.startswith("LIBSVM did not finish on all rows") for sentence in found["sentences"])
+
+
+def test_what_is_no_better_than_a_guess_is_said_first():
+    learned, _ = answered(fits(accuracy=0.9))
+    assert learned["guess"]["is_beaten"] and learned["sentences"][0].startswith("Use ")
+    assert learned["sentences"][-1] == "The same answer for every row, No, would have 50.00 %."
+    noise, _ = answered(fits(accuracy=0.9), guess=0.88)
+    assert not noise["guess"]["is_beaten"]
+    assert noise["sentences"][0].startswith("Nothing is learned here: the same answer for every row, No, has 88.00 %")
