@@ -138,6 +138,8 @@ def read_model_text(path, last_key: str, known: set[str]) -> ModelText:
             continue
         key = words[0]
         if key == last_key:
+            if len(words) > 1:
+                raise text.fail(number, f"{last_key!r} must be alone on its line, got {line[:60]!r}")
             text.body, text.body_line = lines[number:], number + 1
             return text
         if key not in known:

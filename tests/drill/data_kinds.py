@@ -9,6 +9,7 @@ import gzip
 import io
 import json
 import math
+import re
 import struct
 
 import numpy as np
@@ -204,7 +205,7 @@ def kernel_model(rng, folder):
 
 def _svm_decisions(text, rows):
     """By the book: Σ coef·exp(-γ‖x−v‖²) − rho, of a two-class rbf model; None for any other."""
-    head, _, body = text.partition("SV\n")
+    head, body = re.split(r"^SV[ \t\r]*\n", text, maxsplit=1, flags=re.MULTILINE)
     header = {words[0]: words[1:] for line in head.splitlines() if (words := line.split())}
     if header.get("kernel_type") != ["rbf"] or header.get("nr_class") != ["2"]:
         return None

@@ -17,10 +17,10 @@ _ENGINES = {"smo": "our SMO engine", "libsvm": "LIBSVM", "libsvm_svr": "LIBSVM",
 def words(one: Standing) -> str:
     """A method as a sentence names it: *our SMO engine on all rows*, *a random 20 % of the rows with LIBSVM*."""
     method = one.method
-    named = method.solver if method.label.startswith(method.solver) else ""
-    engine = _ENGINES.get(method.solver, method.solver)
+    solver = method.solver or method.label  # a damaged record may lack it
+    engine = _ENGINES.get(solver, solver)
     if method.reducer is None:
-        name = engine + method.label.removeprefix(method.solver) if named else method.label
+        name = engine + method.label.removeprefix(solver) if method.label.startswith(solver) else method.label
         return f"{name} on all rows" if one.is_exact else name
     share = "" if one.kept_share is None else f"{100 * one.kept_share:.3g} %"
     if method.reducer == RANDOM:

@@ -223,3 +223,8 @@ def test_a_lost_reduction_is_one_line():
     found = failures_table(as_run([exact(), lost, sample, *fits, *slow]))
     assert [(row["method"], row["cells"], row["lost"]) for row in found.rows] == [("AESVM", 1, 13), ("slow", 3, None)]
     assert "(17)" in found.title and len(report_facts(as_run([lost, *fits]))["failures"]) == 13
+
+
+def test_a_record_without_its_solver_still_has_a_name():
+    found = the_verdict([exact(), fit("m", 1.0, 0.99, solver=None)])
+    assert any("m: 1 s" in sentence for sentence in found.sentences())
