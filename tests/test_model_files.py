@@ -58,6 +58,7 @@ def test_the_good_file_is_good(tmp_path):
         ("label 1 -1", "label 1 1", r"m:7: a label appears twice"),
         ("-1.5 1:1e-3 2:2\n", "", r"m:12: total_sv says 3 support vectors, the file has 2"),
         ("\nSV\n", "\n", r"m:9: unknown line '1'"),
+        ("gamma 0.5", "gamma\x1f0.5", r"m:3: a control character; the file is damaged"),
         ("\nSV\n", "\nSV ", r"m:9: 'SV' must be alone on its line, got 'SV 1"),
         ("0.5 2:-1", "0.5 2:x", r"m:11: '2:x' is not a finite number"),
         ("0.5 2:-1", "0.5 2:inf", r"m:11: '2:inf' is not a finite number"),

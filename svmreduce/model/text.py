@@ -10,6 +10,7 @@ other tools never read.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from svmreduce.memory import check_columns
 
 _CLASSES = "# classes "
 _FEATURES = "# features "
+_CONTROL = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f\\x85\\u2028\\u2029]")
 _INT32 = 2**31 - 1  # labels are C ints in both tools
 
 
@@ -128,10 +130,14 @@ def read_model_text(path, last_key: str, known: set[str]) -> ModelText:
     """Read a model file up to the lone word ``last_key`` as header, the rest as body lines."""
     path = Path(path)
     try:
-        lines = read_bytes(path).decode("utf-8").splitlines()
+        lines = read_bytes(path).decode("utf-8").replace("\r\n", "\n").split("\n")
     except UnicodeDecodeError:
         raise InputError(f"{path}: not a model file: it is not text") from None
+    lines = lines if lines[-1] else lines[:-1]
     text = ModelText(path, {}, {}, [], 0)
+    odd = next((number for number, line in enumerate(lines, start=1) if _CONTROL.search(line)), None)
+    if odd:  # Python takes some of them for blanks or ends of lines, other tools do not
+        raise text.fail(odd, "a control character; the file is damaged")
     for number, line in enumerate(lines, start=1):
         words = line.split()
         if not words:
