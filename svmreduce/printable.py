@@ -1,4 +1,7 @@
-"""Text of others (names, reasons, file content) made safe to show: it may not steer a terminal, a page or a table."""
+"""Text of others (names, reasons, file content) made safe to show: it may not steer a terminal, a page or a table.
+
+And seconds in the unit that a reader would choose.
+"""
 
 from __future__ import annotations
 
@@ -16,3 +19,10 @@ def printable(text: object) -> str:
 def one_line(text: object) -> str:
     """Printable, and on one line."""
     return printable(" ".join(str(text).split()))
+
+
+def duration(seconds: float) -> str:
+    """Three digits, as milliseconds, seconds, minutes or hours."""
+    if seconds >= 120:
+        return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"
+    return f"{seconds:.3g} s" if seconds >= 0.1 else f"{1000 * seconds:.3g} ms"

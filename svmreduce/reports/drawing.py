@@ -155,12 +155,6 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def seconds(value: float) -> str:
-    if value >= 120:
-        return f"{value / 60:.3g} min" if value < 7200 else f"{value / 3600:.3g} h"
-    return f"{value:.3g} s" if value >= 0.1 else f"{1000 * value:.3g} ms"
-
-
 Box = tuple[float, float, float, float]
 """Left, bottom, right, top, in pixels."""
 

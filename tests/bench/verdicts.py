@@ -15,8 +15,9 @@ from pathlib import Path
 from svmreduce.data import synthetic
 from svmreduce.data.libsvm_text import write_libsvm
 from svmreduce.experiments.store import read
+from svmreduce.printable import duration
 from svmreduce.reports.run.verdict import TIE, verdicts
-from svmreduce.reports.run.wording import duration, words
+from svmreduce.reports.run.wording import words
 from tests.bench.output import machine, write
 
 MADE = {

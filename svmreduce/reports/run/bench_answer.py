@@ -6,8 +6,9 @@ import math
 from textwrap import fill, wrap
 
 from svmreduce.experiments.recorded_run import Run
+from svmreduce.printable import duration
 from svmreduce.reports.run.verdict import DatasetVerdict, verdicts
-from svmreduce.reports.run.wording import duration, times
+from svmreduce.reports.run.wording import times
 
 _HEIGHT, _WIDTH = 9, 64
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"

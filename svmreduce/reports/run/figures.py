@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from svmreduce.experiments.panels import Panel, Spot
 from svmreduce.papers.layouts import PrintedColumn
+from svmreduce.printable import duration
 from svmreduce.reports import drawing
 from svmreduce.reports.drawing import MUTED, Look, label_ends, label_points, new_figure, scale_axis, short_name
 from svmreduce.reports.reproduction.verdicts import JudgedCell
@@ -59,7 +60,7 @@ def errors(panel: Panel, looks: Looks) -> Figure:
 def times(panel: Panel, looks: Looks) -> Figure:
     """Seconds of one fit of each method at its best point, the reduction included."""
     rows = [(spot.method, spot.training, spot.solve_spread or 0.0) for spot in panel.best]
-    return _bars(panel.dataset, rows, looks, "reduction and training (s)", drawing.seconds)
+    return _bars(panel.dataset, rows, looks, "reduction and training (s)", duration)
 
 
 def _bars(

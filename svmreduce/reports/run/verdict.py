@@ -14,11 +14,11 @@ from svmreduce.experiments.paired import Difference
 from svmreduce.experiments.recorded_run import Run
 from svmreduce.experiments.records import FINISHED, RANDOM
 from svmreduce.experiments.standing import LEVEL, TOO_SHORT, AgainstControl, Standing, Standings
+from svmreduce.printable import duration
 from svmreduce.reports.run.wording import (
     OUTCOMES,
     amount,
     direction,
-    duration,
     listed,
     outcomes,
     signed,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from svmreduce.experiments.metrics import METRICS
+from svmreduce.printable import duration
 from svmreduce.reports.drawing import cut
 from svmreduce.reports.markup import Markup, tag
 from svmreduce.reports.render import Table
 from svmreduce.reports.run.verdict import FEW, DatasetVerdict
 from svmreduce.reports.run.verdict_text import overall
-from svmreduce.reports.run.wording import OUTCOMES, amount, brief, duration, outcomes, signed, times, words
+from svmreduce.reports.run.wording import OUTCOMES, amount, brief, outcomes, signed, times, words
 
 _LOWER = ("fit_seconds",)  # better, among the columns that are not metrics
 _OF_OTHERS = ("rmse", "primal_excess")  # the baseline has nothing to differ from

@@ -5,8 +5,9 @@ from __future__ import annotations
 from svmreduce.experiments.recorded_run import Run
 from svmreduce.experiments.records import RANDOM, Record
 from svmreduce.experiments.standing import Standing
+from svmreduce.printable import duration
 from svmreduce.reports.run.verdict import FEW, DatasetVerdict, verdicts
-from svmreduce.reports.run.wording import duration, listed, outcomes, words
+from svmreduce.reports.run.wording import listed, outcomes, words
 
 
 def verdict_lines(run: Run) -> list[str]:

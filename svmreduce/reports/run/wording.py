@@ -35,12 +35,6 @@ def brief(one: Standing) -> str:
     return one.label.replace("epsilon=", "ε=").replace("gamma=", "γ=")
 
 
-def duration(value: float) -> str:
-    if value >= 120:
-        return f"{value / 60:.3g} min" if value < 7200 else f"{value / 3600:.3g} h"
-    return f"{value:.3g} s" if value >= 0.1 else f"{1000 * value:.2g} ms"
-
-
 def times(ratio: float, is_bound: bool = False) -> str:
     digits = f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.2g}"
     return f"{'at least ' if is_bound else ''}{digits} times"

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from svmreduce.cli.main import cli
 from svmreduce.experiments.records import control_label
+from svmreduce.printable import duration
 from svmreduce.reports import drawing
 from svmreduce.reports.inline_svg import inline
 from svmreduce.reports.reproduction.paper_comparison import compare_with_paper
@@ -302,7 +303,7 @@ def test_numbers_on_axes_are_short(value, text):
 
 
 def test_seconds_are_read_easily():
-    assert [drawing.seconds(s) for s in (0.0123, 0.5, 61.2, 600, 10_000)] == [
+    assert [duration(s) for s in (0.0123, 0.5, 61.2, 600, 10_000)] == [
         "12.3 ms",
         "0.5 s",
         "61.2 s",
