@@ -52,6 +52,8 @@ CHOSEN, FULL = "chosen.json", "full.yaml"
     "--C", "-C", "C", type=click.FloatRange(min=0, min_open=True), help="Of all methods; chosen if not given."
 )
 @click.option("--gamma", "-g", type=click.FloatRange(min=0, min_open=True), help="Of the rbf kernel.  [chosen]")
+@click.option("--task", type=click.Choice(["classification", "regression"]),
+              help="What the labels of FILE are.  [whole numbers and words are classes]")  # fmt: skip
 @click.option("--metric", metavar="NAME", help="What C and gamma are chosen by: accuracy, balanced_accuracy, f1, auc; "
               "mse, r2.  [accuracy, or mse]")  # fmt: skip
 @click.option("--only", is_flag=True, help="Of the usual methods only LIBSVM and our engine; and the METHODs.")
@@ -86,7 +88,7 @@ def bench(source, methods, test, out, html, yaml_file, as_json, quiet, n_feature
     check_names(methods)
     budget = Budget(options["budget"] - REPORT_SECONDS, budget_start)
     with data_warnings(quiet) as warned:
-        found = _read(source, test, choices, quiet)
+        found = _read(source, test, choices, options["task"], quiet)
     with warnings.catch_warnings(action="ignore", category=DataNote):  # said already
         config, split = _experiment(source, found, methods, options, {}, quiet)
     folder = Path(out or Path("results", "runs", config.name))
@@ -109,35 +111,38 @@ def _speaker(start: float, silent: bool):
     return say
 
 
-def _read(source: str, test: str | None, choices, quiet: bool) -> dict:
+def _read(source: str, test: str | None, choices, task: str | None, quiet: bool) -> dict:
     """What the rows of the source are like, and how a config names them."""
+    from svmreduce.data.labels import check_classes
     from svmreduce.data.libsvm_text import warm_up
     from svmreduce.data.preparation import Preparation
     from svmreduce.sanity import unequal_columns
 
     if not Path(source).exists():
-        return _of_catalogue(source, test, choices)
+        return _of_catalogue(source, test, choices, task)
     if test is not None and not Path(test).is_file():
         raise InputError(f"{test}: no such file; check the name after --test")
     compile_off_the_clock(warm_up, quiet=quiet)
     read = reader_of(source, "train", choices)
-    (data, preparation), _ = patiently(lambda: Preparation.learn(read(), choices), "reading", quiet=quiet)
+    (data, preparation), _ = patiently(lambda: Preparation.learn(read(), choices, task), "reading", quiet=quiet)
     if data.n_rows < 20:
         raise InputError(f"{source}: {data.n_rows} rows are too few to compare anything; give at least 20")
     scale = choices.scale
     if scale is None:
         unequal = unequal_columns(data.X, preparation.titles)
         scale = "standard" if data.is_table else "max_abs" if unequal else None
+    if data.task == "classification":
+        check_classes(source, data.y, "; if they are numbers to estimate, give --task regression")
     keys = ("label", "drop", "columns", "categories", "positive", "impute", "header")
     given = {key: list(value) if isinstance(value, tuple) else value for key in keys
              if (value := getattr(choices, key)) not in (None, ())}  # fmt: skip
     dataset = {"file": source, "test_rows": TEST_ROWS, **given}
-    dataset |= ({"test": test} if test else {}) | ({"scale": scale} if scale else {})
+    dataset |= {key: value for key, value in (("test", test), ("scale", scale), ("task", task)) if value}
     label = label_of_table(preparation, data, choices.label is not None)[1] if preparation.schema else None
     return {"dataset": dataset, "scale": scale, "scaling": None, "label": label and f"labels: {label}"}
 
 
-def _of_catalogue(source: str, test: str | None, choices) -> dict:
+def _of_catalogue(source: str, test: str | None, choices, task: str | None) -> dict:
     from svmreduce.data import catalog
 
     reader_of(source, "train", choices)  # explains a name that is neither a file nor a data set
@@ -145,6 +150,8 @@ def _of_catalogue(source: str, test: str | None, choices) -> dict:
     if test is not None or part not in (None, "train"):
         raise InputError(f"{source}: a data set of the catalogue brings its own test rows, or is split; give its name "
                          "alone, and no --test")  # fmt: skip
+    if task is not None:
+        raise InputError(f"{source}: the catalogue knows what its labels are; leave out --task")
     return {"dataset": {"name": name, "test_rows": TEST_ROWS}, "scale": choices.scale, "scaling": choices.scale,
             "label": None}  # fmt: skip
 
@@ -166,7 +173,9 @@ def _experiment(source: str, found: dict, methods, options: dict, point: dict, q
 
     if point:
         return bench_config(f"bench-{name}", found["dataset"], found["task"], point, **common), None
+    start = monotonic()
     (config, split), _ = patiently(lambda: first_split("classification"), "reading", quiet=quiet)
+    found["load"] = monotonic() - start
     found["task"] = split.train.task
     if split.train.task == "regression":
         config, split = first_split("regression")
@@ -186,13 +195,14 @@ def _measure(config, split, source, found, methods, options, folder, budget, say
 
     with Store(folder) as store:
         earlier = open_records(folder)
+        _compile(config, budget, quiet)
         point = _point(config, split, options, folder, budget, say, quiet)
         config, _ = _experiment(source, found, methods, options, point["params"], quiet)
         store.write_config(as_yaml(config, typed_command()))
         with open_engine("local", jobs=1, threads=config.threads) as workers:
             run = BudgetedRun(config, engine_label(found["task"]), budget, store, workers, earlier, say)
             try:
-                run.run(split.train.n_rows, split.test.n_rows)
+                run.run(split.train.n_rows, split.test.n_rows, found["load"])
             finally:
                 if run.planned:
                     store.write_plan(Agenda(config, run.planned).as_dict())
@@ -207,9 +217,24 @@ def _measure(config, split, source, found, methods, options, folder, budget, say
             "yaml": as_yaml(config, typed_command())}  # fmt: skip
 
 
+def _compile(config, budget, quiet: bool) -> None:
+    """Once on a machine, and not at the cost of the budget."""
+    from svmreduce.cli.tune import warm_up_search
+    from svmreduce.experiments.planning import methods_of
+    from svmreduce.reducers import REDUCERS
+    from svmreduce.solvers import SOLVERS
+
+    start, parts = monotonic(), {}
+    for method in methods_of(config):
+        for registry, name in ((SOLVERS, method.solver), (REDUCERS, method.reducer)):
+            if name and ":" not in name:  # of one's own: not ours to prepare
+                parts[name] = registry.get(name).warm_up
+    compile_off_the_clock(warm_up_search, *parts.values(), quiet=quiet)
+    budget.put_off(monotonic() - start)
+
+
 def _point(config, split, options, folder: Path, budget, say, quiet: bool) -> dict:
     """C and gamma as given, as an earlier command on the same rows chose them, or chosen now."""
-    from svmreduce.cli.tune import warm_up_search
     from svmreduce.experiments.chosen_point import choose_point
     from svmreduce.experiments.planning import expand
 
@@ -224,7 +249,6 @@ def _point(config, split, options, folder: Path, budget, say, quiet: bool) -> di
             return kept["point"]
     except (OSError, ValueError, KeyError, TypeError):
         pass
-    compile_off_the_clock(warm_up_search, quiet=quiet)
     seconds = max(LEAST_TUNING, TUNING * min(budget.seconds, budget.left))
 
     def choose():
@@ -246,6 +270,7 @@ def _words(params: dict) -> str:
 def _conclude(outcome: dict, folder: Path, html, yaml_file, as_json: bool, quiet: bool, warned: list) -> None:
     from svmreduce.data.files import write_whole
     from svmreduce.experiments.recorded_run import CONFIG
+    from svmreduce.printable import duration
     from svmreduce.reports.run import page
     from svmreduce.reports.run.bench_answer import answer, answer_lines
 
@@ -267,9 +292,7 @@ def _conclude(outcome: dict, folder: Path, html, yaml_file, as_json: bool, quiet
             click.echo(line)
         click.echo()
         rest = facts["full_seconds"]
-        about = (
-            f" (about {rest / 60:.0f} min more)" if rest > 90 else f" (about {rest:.0f} s more)" if rest >= 1 else ""
-        )
+        about = f" (about {duration(rest)} more)" if rest >= 1 else ""
         where = shlex.quote(str(folder))
         click.echo(f"In full{about}: svmreduce run {shlex.quote(files['yaml'])} -o {where}")
         click.echo(f"Tables:  svmreduce report {where}" + (f"\nPage:    {html}" if html else " --html page.html"))

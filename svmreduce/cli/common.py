@@ -95,7 +95,7 @@ def compile_off_the_clock(*warm_ups, quiet: bool = False) -> None:
 @cache
 def _say_compiling() -> None:
     """Once, however many parts of a command compile something."""
-    click.echo("compiling (up to half a minute, the first time only) …", err=True)
+    click.echo("compiling (half a minute or more, the first time only) …", err=True)
 
 
 def timed_rows(source: str, split: str, n_features: int | None, choices, quiet: bool):

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 
 from svmreduce.experiments.config import Config
-from svmreduce.experiments.growth import LINEAR, USUAL, Growth, cost_of
+from svmreduce.experiments.growth import LINEAR, Growth, cost_of
 from svmreduce.experiments.planning import Task, expand, methods_of
 from svmreduce.experiments.records import RANDOM, Record, controlled_label
 from svmreduce.experiments.runner import Agenda, execute, make_agenda
@@ -49,13 +49,17 @@ class BudgetedRun:
         self.not_run: dict[str, NotRun] = {}
         self.planned: list[Task] = []  # of the rounds that count
         self.on_parts: dict[int, list[Task]] = {}  # rows -> tasks that finished
+        self.load = 0.0
         self.rows = self.test_rows = self.judged_rows = self.judged_test_rows = 0
-        self.shares = {method.label: method.reducer_params.get("share") for method in methods_of(config)
+        methods = methods_of(config)
+        self.controlled = {method.control_of for method in methods}
+        self.shares = {method.label: method.reducer_params.get("share") for method in methods
                        if method.reducer == RANDOM and method.control_of is None}  # fmt: skip
         self.memory_mb = MEMORY * free_bytes() / 2**20
 
-    def run(self, rows: int, test_rows: int) -> None:
-        """All of it; ``rows`` and ``test_rows`` are those of one split."""
+    def run(self, rows: int, test_rows: int, load: float = 0.0) -> None:
+        """All of it; ``rows`` and ``test_rows`` are those of one split, which takes ``load`` seconds to read."""
+        self.load = load
         self.rows, self.test_rows = self.judged_rows, self.judged_test_rows = rows, test_rows
         for number, size in enumerate(ladder(rows)):
             needed = ALL_ROWS if number > 1 else ALL_ROWS / 2  # growth needs two sizes
@@ -109,12 +113,11 @@ class BudgetedRun:
                 self.not_run[label] = NotRun.failed(records, f"on {rows:,} rows: ")
             else:
                 done += 1
-                usual = 1.0 if units[label][-1].solver in LINEAR else USUAL
-                self.growth.setdefault(label, Growth(usual)).add(cost)
+                self.growth.setdefault(label, Growth(units[label][-1].solver in LINEAR)).add(cost)
                 self.scores[label] = score_of(records[-1])
                 if labels is None:
                     self.on_parts.setdefault(rows, []).extend(units[label])
-        self.say(f"{rows:,} of {self.rows:,} rows: {done} {'method' if done == 1 else 'methods'} measured")
+        self.say(f"{rows:,} of {self.rows:,} rows: {_counted(done)} measured")
 
     def _drop_beaten(self, rows: int) -> None:
         """A method that takes twice as long as a better one, and does not grow more slowly, need not go on."""
@@ -130,11 +133,13 @@ class BudgetedRun:
                     self.not_run[label] = NotRun("beaten", words, self._predicted(label))
 
     def _may_go_on(self, label: str, expected: float, allowed: float) -> bool:
-        """Whether a larger part can be run; a method that is too slow on all rows as well has had its chance."""
-        if expected <= min(allowed, self.budget.left):
+        """Whether a larger part can be run; what is far too slow on all rows goes on only where that is cheap."""
+        growth, on_all = self.growth.get(label), self._predicted(label)
+        is_of_use = label in (self.engine, self.baseline)  # on fewer rows, too
+        is_far = growth is not None and growth.is_known and on_all > self.budget.seconds
+        if expected <= min(allowed / 10 if is_far and not is_of_use else allowed, self.budget.left):
             return True
-        is_hopeless = self._predicted(label) > METHOD * self.budget.seconds
-        if is_hopeless and label not in (self.engine, self.baseline):  # these two are of use on fewer rows
+        if on_all > EXACT * self.budget.seconds and not is_of_use:
             self.not_run[label] = self._too_slow(label)
         return False
 
@@ -146,14 +151,23 @@ class BudgetedRun:
     # ------------------------------------------------------------ all rows
 
     def _first_round(self, units: dict[str, list[Task]]) -> None:
-        """The exact solution, then the others from cheap to dear; LIBSVM last, and later if it is dear."""
-        order = sorted(units, key=lambda label: (label != self.engine, label == self.baseline, self._predicted(label)))
+        """The leader, then the others from cheap to dear; LIBSVM last, and later if it is dear."""
+        lead = self._leader(units)
+        order = sorted(units, key=lambda label: (label != lead, label == self.baseline, self._predicted(label)))
         for label in order:
             if label in self.not_run:
                 continue
             if label == self.baseline and self._predicted(label) > CHEAP * self.budget.left:
                 continue
-            self._run_unit(label, units[label], EXACT if label == self.engine else METHOD)
+            self._run_unit(label, units[label], EXACT if label in (lead, self.engine) else METHOD)
+
+    def _leader(self, units: dict[str, list[Task]]) -> str:
+        """What all others are measured by: the exact solution, or the best on parts of the rows that has the time."""
+        time = min(EXACT * self.budget.seconds, self.budget.left - 1)
+        able = [label for label in self.scores if label in units and self._predicted(label) <= time]
+        able = [label for label in able if label not in self.not_run]
+        is_exact_able = self._predicted(self.engine) <= time or not able
+        return self.engine if is_exact_able else max(able, key=self.scores.get)
 
     def _run_unit(self, label: str, tasks: list[Task], share: float) -> None:
         expected, allowed = self._predicted(label), share * self.budget.seconds
@@ -182,7 +196,7 @@ class BudgetedRun:
                 else:
                     self.say(f"seed {seed}: {label} did not finish, so that only the first seed counts")
                     return
-            self.say(f"seed {seed}: {len(chosen)} methods repeated")
+            self.say(f"seed {seed}: {_counted(len(chosen))} repeated")
         self.planned += [task for task in done if (controlled_label(task.method) or task.method) in chosen]
 
     def _worth_repeating(self, rounds: int) -> list[str]:
@@ -305,7 +319,7 @@ class BudgetedRun:
         """The records of these tasks, as far as the budget allows."""
         records = []
         for task in tasks:
-            seconds = max(0.1, min(limit, self.budget.left))
+            seconds = max(0.1, min(limit + _WRONG_BY * self.load, self.budget.left))  # a new worker reads the rows
             limits = self.config.limits.model_copy(update={"seconds": round(seconds, 1), "memory_mb": self.memory_mb})
             if task.id not in self.known and self.budget.left <= 0:
                 break
@@ -314,3 +328,7 @@ class BudgetedRun:
             self.known |= {record.id: record for record in made}
             records += [record.renamed({"method": task.method}) for record in made]
         return records
+
+
+def _counted(methods: int) -> str:
+    return f"{methods} method{'s' * (methods != 1)}"

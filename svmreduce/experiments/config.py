@@ -117,6 +117,8 @@ class DatasetConfig(_ConfigPart):
     """``file``: what fills missing values, learned from the training rows of each fold."""
     scale: Literal["none", "standard", "zero_one", "minus_one_one", "max_abs", "unit"] | None = None
     """``file``: scaling of the columns of numbers, learned in the same way."""
+    task: Literal["classification", "regression"] | None = None
+    """``file``: what its labels are; whole numbers are classes if not given."""
     header: bool | None = None
     """``file``: whether line 1 names the columns; found out if not given."""
     split: SplitConfig | None = None
@@ -131,7 +133,12 @@ class DatasetConfig(_ConfigPart):
             raise ValueError(f"give one of 'name', 'generator' and 'file', got {' and '.join(given) or 'none'}")
         if self.generator and not self.rows:
             raise ValueError("a generator needs 'rows'")
-        for key, owner in (("test", "file"), *((key, "file") for key in FILE_KEYS), ("params", "generator")):
+        for key, owner in (
+            ("test", "file"),
+            ("task", "file"),
+            *((key, "file") for key in FILE_KEYS),
+            ("params", "generator"),
+        ):
             if getattr(self, key) not in (None, [], {}) and not getattr(self, owner):
                 raise ValueError(f"{key!r} belongs to {owner!r}")
         return self

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from svmreduce.experiments.records import Record
 
 USUAL = 1.7  # exponent where a single size is known
-LINEAR = frozenset({"liblinear", "nystroem", "rfeatsvm1", "rfeatsvm2", "rsvm", "pegasos"})
-"""Solvers whose time is that of a linear model: in proportion to the rows."""
-STEEPEST = 3.0
+LINEAR = frozenset({"liblinear", "nystroem", "rfeatsvm1", "rfeatsvm2", "rsvm", "pegasos", "dcsvm", "dcsvr"})
+"""Solvers whose time is in proportion to the rows: of a linear model, or of clusters of a fixed size."""
+STEEPEST, STEEPEST_LINEAR = 2.5, 1.3  # a few small sizes may look steeper than the way goes on
 _CLEAR = 0.02  # seconds: below it, overhead hides the growth
 
 
@@ -44,7 +44,7 @@ def cost_of(records: list[Record]) -> Cost | None:
 class Growth:
     """A power of the rows through the last two sizes: seconds ~ rowsᵉˣᵖᵒⁿᵉⁿᵗ."""
 
-    usual: float = USUAL
+    is_linear: bool = False
     costs: list[Cost] = field(default_factory=list)
 
     def add(self, cost: Cost) -> None:
@@ -61,13 +61,14 @@ class Growth:
 
     @property
     def exponent(self) -> float:
-        """Between 1 and 3, of processor seconds. Times of milliseconds say nothing about it."""
+        """Of processor seconds, at least 1. Times of milliseconds say nothing about it."""
         times = [(cost.rows, cost.cpu or cost.train) for cost in self.costs]
         clear = [(rows, took) for rows, took in times if took >= _CLEAR]
+        usual, steepest = (1.0, STEEPEST_LINEAR) if self.is_linear else (USUAL, STEEPEST)
         if len(clear) < 2:
-            return self.usual if clear else 1.0
+            return usual if clear else 1.0
         (few, short), (many, long) = clear[-2:]
-        return min(STEEPEST, max(1.0, math.log(long / short) / math.log(many / few))) if many > few else self.usual
+        return min(steepest, max(1.0, math.log(long / short) / math.log(many / few))) if many > few else usual
 
     def train_seconds(self, rows: int) -> float | None:
         last = self.last

@@ -101,7 +101,7 @@ def _load(dataset: str, seed: int) -> tuple[Dataset, Dataset | None]:
         train = catalog.load(spec["name"], "train" if has_test else None, scaled=False)
         return train, catalog.load(spec["name"], "test", scaled=False) if has_test else None
     raw, test, choices = _raw(dataset)
-    rows, preparation = Preparation.learn(raw, replace(choices, scale=None))
+    rows, preparation = Preparation.learn(raw, replace(choices, scale=None), spec.get("task"))
     numbers = Dataset(np.arange(rows.n_rows)[:, None], rows.y, rows.name, rows.task)
     if test is None:
         return numbers, None

@@ -40,6 +40,10 @@ class Budget:
     def left(self) -> float:
         return self._end - monotonic()
 
+    def put_off(self, seconds: float) -> None:
+        """Let it end later."""
+        self._end += seconds
+
     @property
     def used(self) -> float:
         return self.seconds - self.left

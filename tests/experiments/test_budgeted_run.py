@@ -154,3 +154,11 @@ def test_growth_finds_the_power(power):
 def test_parts_stay_well_below_all_rows():
     assert ladder(3999) == [] and ladder(50_000) == [1000, 4000, 16_000]
     assert all(part * 2 <= rows for rows in (4000, 16_000, 64_001, 10**6) for part in ladder(rows))
+
+
+def test_the_best_on_parts_leads_where_the_exact_solution_has_no_time(tmp_path):
+    """LASVM takes more than a method may, but all others lose much against it."""
+    costs = COSTS | {"smo": lambda n: 500 * (n / ROWS) ** 2, "lasvm": lambda n: 60 * (n / ROWS) ** 1.2}
+    run, workers = measured(tmp_path, costs, 200)
+    assert next(name for name, rows, _, _ in workers.asked if rows == ROWS) == "lasvm"
+    assert run.judged_rows == ROWS and "lasvm" in {task.method for task in run.planned}

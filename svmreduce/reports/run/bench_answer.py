@@ -35,9 +35,11 @@ def answer(run: Run, measured, point: dict, config, guess: dict) -> dict:
         said = (sentence.replace(" on all rows", "") for sentence in verdict.sentences())  # they are not all here
         sentences = [f"The budget does not suffice for all rows; {where}:", *said]
     if verdict.recommended is not None:
-        sentences.insert(
-            0 if not found["guess"]["is_beaten"] else len(sentences), _about_guess(found["guess"], verdict)
-        )
+        about = _about_guess(found["guess"], verdict)
+        if found["guess"]["is_beaten"]:
+            sentences.append(about)
+        else:
+            sentences = [about, *(text.replace("Use ", "If anything, use ", 1) for text in sentences)]
     found["sentences"] = sentences
     found["on_parts"] = {label: [cost._asdict() for cost in measured.growth[label].costs] for label in labels}
     return found
@@ -116,13 +118,15 @@ def _about_exact(verdict: DatasetVerdict, measured) -> list[str]:
 
 def _full_seconds(verdict: DatasetVerdict, measured, config) -> float:
     """About how long the experiment takes that has every method on all rows with every seed."""
-    total, on_all = 0.0, verdict.standings.by_label if measured.judged_rows == measured.rows else {}
+    reads = len(config.seeds) * measured.load
+    total, on_all = reads, verdict.standings.by_label if measured.judged_rows == measured.rows else {}
     for label in {*measured.growth, *on_all}:
         own, growth = on_all.get(label), measured.growth.get(label)
         known = len(own.cells) if own else 0
         once = own.seconds + (own.predict_seconds or 0.0) if own else growth.seconds(measured.rows, measured.test_rows)
-        total += min(config.limits.seconds, once) * (len(config.seeds) - known)
-    return total
+        sides = 2 if label in measured.controlled else 1  # a random sample of the same size
+        total += sides * min(config.limits.seconds, once) * (len(config.seeds) - known)
+    return total if total > reads else 0.0
 
 
 # ------------------------------------------------------------ as text

@@ -254,8 +254,9 @@ class DatasetVerdict:
     def _or(self, one: Standing) -> str:
         loss = self.loss(one)
         lost = amount(loss, self.is_regression)
-        gain = times(self.standings.speedup(one, self.recommended), self._is_bound(one))
-        took = f"{words(one)} takes {duration(one.seconds)} ({gain} as fast)"
+        gain = times(self.standings.speedup(one, self.reference), self._is_bound(one))
+        base = "" if self.reference is self.recommended else f" as {self._exact()}"
+        took = f"{words(one)} takes {duration(one.seconds)} ({gain} as fast{base})"
         if loss.middle <= 0:
             return f"Here {took} and was no worse ({lost} {direction(loss)}), but that is not certain."
         return f"If {lost} may be lost, {took}."

@@ -15,7 +15,7 @@ CONFIG = SimpleNamespace(limits=SimpleNamespace(seconds=3600), seeds=[0, 1, 2])
 
 def answered(records, guess=0.5, **given):
     facts = {"rows": 1000, "test_rows": 500, "judged_rows": 1000, "judged_test_rows": 500, "growth": {}, "not_run": {},
-             "baseline": "libsvm", "engine": "smo"}  # fmt: skip
+             "baseline": "libsvm", "engine": "smo", "load": 0.0, "controlled": set()}  # fmt: skip
     run = as_run(records)
     found = answer(run, SimpleNamespace(**facts | given), POINT, CONFIG, {"answer": "No", "score": guess})
     return found, "\n".join(answer_lines(run, found | {"budget": 60.0, "used_seconds": 50.0}, 100))
@@ -31,7 +31,7 @@ def test_where_nothing_converged_there_is_no_verdict():
 
 
 def test_on_a_part_of_the_rows_nothing_is_said_of_all():
-    growth = {"smo": Growth(2.0, [Cost(1000, 4.0, 0.0, 500)])}
+    growth = {"smo": Growth(False, [Cost(500, 1.0, 0.0, 500), Cost(1000, 4.0, 0.0, 500)])}
     found, text = answered(fits(), rows=10_000, test_rows=2000, growth=growth)
     assert (found["rows"], found["test_rows"], found["baseline"]["rows"]) == (1000, 500, 1000)
     assert "1,000 training rows, 500 test rows" in text and "on all rows" not in text
@@ -45,7 +45,7 @@ def test_what_failed_is_not_called_beaten():
 
 
 def test_libsvm_that_was_ended_was_run():
-    growth = {"libsvm": Growth(2.0, [Cost(100, 1.0, 0.0, 500)])}
+    growth = {"libsvm": Growth(False, [Cost(100, 1.0, 0.0, 500)])}
     found, _ = answered([fits()[1], failed(method="libsvm", solver="libsvm")], growth=growth)
     assert any(sentence.startswith("LIBSVM did not finish on all rows") for sentence in found["sentences"])
 
@@ -57,3 +57,4 @@ def test_what_is_no_better_than_a_guess_is_said_first():
     noise, _ = answered(fits(accuracy=0.9), guess=0.88)
     assert not noise["guess"]["is_beaten"]
     assert noise["sentences"][0].startswith("Nothing is learned here: the same answer for every row, No, has 88.00 %")
+    assert noise["sentences"][1].startswith("If anything, use ")

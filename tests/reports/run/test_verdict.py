@@ -51,7 +51,7 @@ def test_the_exact_engine_and_a_quicker_sample():
     assert [one.label for one in found.front] == ["AESVM (random control)", "smo"]
     assert found.sentences()[0] == "Use our SMO engine on all rows: 2 s, 5 times as fast as LIBSVM; accuracy 95.00 %."
     # without the wrong rows, at most all 25 + 27.5 errors of 500 rows differ: 1.96·√(52.5 − 500·0.005²)/500
-    said = "a random 20 % of the rows with our SMO engine takes 0.5 s (4 times as fast)"
+    said = "a random 20 % of the rows with our SMO engine takes 0.5 s (20 times as fast as LIBSVM)"
     assert found.sentences()[1] == f"If 0.50 ± 2.84 points may be lost, {said}."
     assert (
         found.sentences()[2].startswith("AESVM (−0.50 ± ")
