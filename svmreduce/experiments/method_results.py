@@ -14,11 +14,12 @@ from functools import cached_property
 from statistics import fmean, median
 from typing import NamedTuple
 
-from svmreduce.experiments.records import FINISHED, NOT_CONVERGED, OK, RANDOM, Record
+from svmreduce.experiments.records import FINISHED, NOT_CONVERGED, OK, RANDOM, Record, controlled_label
 
 Point = tuple[tuple[str, Hashable], ...]
 """A grid point as sorted (name, value) pairs, so that 1 and 1.0 are the same."""
 
+FAIR = 0.1  # a random sample is a control of a reduction that keeps as many rows, up to this share of them
 _PROBLEM = ("C", "kernel", "gamma", "coef0", "degree", "epsilon")  # of a solver: what it minimises
 
 
@@ -101,11 +102,14 @@ def find_rivals(own: MethodResults, methods: dict[str, MethodResults], baseline:
     """Find what ``own`` is compared with among the methods of its data set."""
     engine = [method for method in methods.values() if own.reducer is not None and method.shares_engine(own)]
     samples = [method for method in engine if method.reducer == RANDOM and own.reducer != RANDOM]
+    samples = [sample for sample in samples if controlled_label(sample.label) == own.label] or [
+        sample for sample in samples if abs(_kept(sample) - _kept(own)) <= FAIR * _kept(own)
+    ]
     return MethodComparison(
         own=own,
         baseline=methods.get(baseline),
         same_engine=next((method for method in engine if method.reducer is None), None),
-        # Of several sample sizes the fair one is the nearest to what the reduction keeps.
+        # Of several the fair one is the nearest to what the reduction keeps.
         random_sample=min(samples, key=lambda sample: abs(_kept(sample) - _kept(own)), default=None),
         splits=frozenset(place.split for method in methods.values() for place in method.cells),
     )
