@@ -62,15 +62,34 @@ def _extremes(moving, row_of, target, f, beta, lower, upper):
 
 
 @njit()
-def _violations(moving, row_of, target, f, beta, lower, upper, middle, out):
+def _violations(moving, row_of, target, f, beta, lower, upper, middle, out, rises):
     for a in range(moving.size):
         t = moving[a]
         v = target[t] - f[row_of[t]] - middle
         out[a] = max(v if beta[t] < upper[t] else -np.inf, -v if beta[t] > lower[t] else -np.inf)
+        rises[a] = v > 0.0
 
 
 @njit()
-def _choose(moving, violation, gap, members, count, inside, block, filled):
+def _worst(violation, rises, capacity, moving, stays):
+    """The worst of both directions: with one of them alone, there would be no pairs."""
+    order = np.argsort(-violation)
+    room = capacity // 2, capacity - capacity // 2
+    taken = [0, 0]
+    for a in order:
+        side = 1 if rises[a] else 0
+        if taken[side] < room[side]:
+            stays[moving[a]] = True
+            taken[side] += 1
+    left = capacity - taken[0] - taken[1]
+    for a in order:
+        if left > 0 and not stays[moving[a]]:
+            stays[moving[a]] = True
+            left -= 1
+
+
+@njit()
+def _choose(moving, violation, rises, gap, members, count, inside, block, filled):
     """Let violators in, and idle members out when they are many; returns how many members there are.
 
     Members keep their places, so that the kernel values among them stay.
@@ -85,8 +104,7 @@ def _choose(moving, violation, gap, members, count, inside, block, filled):
             new += violation[a] > admit
     stays = np.zeros(inside.size, np.bool_)
     if count - idle + new > capacity:  # only the worst have room
-        for a in np.argsort(-violation)[:capacity]:
-            stays[moving[a]] = True
+        _worst(violation, rises, capacity, moving, stays)
     else:
         for a in range(moving.size):
             stays[moving[a]] = violation[a] > (keep if inside[moving[a]] else admit)
@@ -112,7 +130,7 @@ def _choose(moving, violation, gap, members, count, inside, block, filled):
 @njit()
 def _solve_cell(K, n, row_of, moving, target, lower, upper, beta, f, tol, max_steps, block, members, filled, count):
     """Optimise β from where it is. Returns high, low, steps, and how many members there are, for the next cell."""
-    violation = np.empty(moving.size)
+    violation, rises = np.empty(moving.size), np.empty(moving.size, np.bool_)
     inside = np.zeros(target.size, np.bool_)
     for a in range(count):
         inside[members[a]] = True
@@ -127,8 +145,8 @@ def _solve_cell(K, n, row_of, moving, target, lower, upper, beta, f, tol, max_st
         if not gap > tol or steps >= max_steps:
             break
         middle = 0.5 * (high + low)
-        _violations(moving, row_of, target, f, beta, lower, upper, middle, violation)
-        count = _choose(moving, violation, gap, members, count, inside, block, filled)
+        _violations(moving, row_of, target, f, beta, lower, upper, middle, violation, rises)
+        count = _choose(moving, violation, rises, gap, members, count, inside, block, filled)
         now = members[:count]
         rows = take(row_of, now).astype(np.uint64)
         part_beta = take(beta, now)
