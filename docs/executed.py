@@ -20,7 +20,7 @@ from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
 README = Path(__file__).parents[1] / "README.md"
-_WAITING = re.compile(r"^(compiling \(.*|\w+: \d+ s)\n", re.MULTILINE)  # said only by slow commands
+_WAITING = re.compile(r"^(compiling \(.*|[\w ]+: \d+ s)\n", re.MULTILINE)  # said only by slow commands
 _folders: dict[str, tempfile.TemporaryDirectory] = {}
 
 
@@ -59,16 +59,16 @@ class Run(_Executed):
         command, expected = "\n".join(self.content), self.options.get("code", 0)
         place = os.environ | {
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-            "COLUMNS": "100",
+            "COLUMNS": "95",
         }
-        done = subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=self.folder, env=place, timeout=300,
+        done = subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=self.folder, env=place, timeout=900,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
         output = _WAITING.sub("", done.stdout.decode("utf-8")).rstrip()
         if done.returncode != expected:
             raise self.error(f"exit code {done.returncode}, not {expected}: {command}\n{output}")
         if expected:
             output += f"\n(exit code {expected})"
-        shown = [self.block(command, "bash", "command")] + ([self.block(output, "none", "output")] if output else [])
+        shown = [self.block(command, "none", "command")] + ([self.block(output, "none", "output")] if output else [])
         return shown + [
             self.show(file) for pattern in self.options.get("show", "").split() for file in self.found(pattern)
         ]

@@ -38,7 +38,7 @@ class Record:
 
     kind: str  # "reduction" or "fit"
     id: str  # hash of what was computed
-    status: str  # one of FINISHED, FAILED or "skipped"
+    status: str  # ok, not_converged, timeout, memory, crash, error or skipped
     reason: str = ""  # one line, if the status is not ok
     experiment: str | None = None  # name of the config
     scale: str | None = None  # smoke, small or full
