@@ -20,7 +20,9 @@ from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
 README = Path(__file__).parents[1] / "README.md"
-_WAITING = re.compile(r"^(compiling \(.*|[\w ]+: \d+ s)\n", re.MULTILINE)  # said only by slow commands
+_WAITING = re.compile(
+    r"^(compiling \(.*|[\w ]+: \d+ s|\d+ of \d+ paths .*)\n", re.MULTILINE
+)  # said only by slow commands
 _folders: dict[str, tempfile.TemporaryDirectory] = {}
 
 
