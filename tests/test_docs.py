@@ -39,7 +39,7 @@ def test_what_a_page_points_to_is_there(name):
 
 def commands_of(text: str) -> list[list[str]]:
     blocks = re.findall(r"```\{run\}\n(.*?)```", text, re.DOTALL)
-    found = re.findall(r"(?:^|; do )svmreduce ([^|;\n]*)", "\n".join(blocks), re.MULTILINE)
+    found = re.findall(r"(?:^|; do )svmreduce ([^|;\n]*)", "\n".join(blocks).replace("\\\n", ""), re.MULTILINE)
     return [shlex.split(line) for line in found]
 
 
