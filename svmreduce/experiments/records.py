@@ -38,34 +38,34 @@ class Record:
 
     kind: str  # "reduction" or "fit"
     id: str  # hash of what was computed
-    status: str  # one of FINISHED, FAILED or "skipped"
-    reason: str = ""
-    experiment: str | None = None
-    scale: str | None = None
+    status: str  # ok, not_converged, timeout, memory, crash, error or skipped
+    reason: str = ""  # one line, if the status is not ok
+    experiment: str | None = None  # name of the config
+    scale: str | None = None  # smoke, small or full
     baseline: str | None  # label of the method that the others are compared with
     dataset: str  # its title
     task: str | None  # "classification" or "regression"; None if the data could not be loaded
-    fold: int
-    seed: int
-    repeat: int
+    fold: int  # from 0; 0 without cross-validation
+    seed: int  # of methods, generators, folds and holdouts
+    repeat: int  # of the same fit, for its time
     method: str  # label
-    solver: str | None
-    reducer: str | None
-    solver_params: dict
-    reducer_params: dict
+    solver: str | None  # name in the registry, or module:Class
+    reducer: str | None  # the same; None without a reduction
+    solver_params: dict  # as given; defaults are not written
+    reducer_params: dict  # the same
     point: dict  # of the grid
     reduction: str | None  # id of the reduction that a fit trains on
     size_of: str | None = None  # id of the reduction whose size a control's sample has
-    seconds: dict  # by stage
-    cpu_seconds: dict = field(default_factory=dict)
-    sizes: dict
-    counters: dict
-    scores: dict
-    memory_mb: float | None = None
+    seconds: dict  # wall-clock time by stage: load, reduce or convert, solve and predict; their total
+    cpu_seconds: dict = field(default_factory=dict)  # processor time by stage; fit is convert, reduce and solve
+    sizes: dict  # train_rows, kept_rows, test_rows, features, vectors
+    counters: dict  # n_iter, kernel_evals, objective, gap and what else the method counts
+    scores: dict  # on the test rows: accuracy, errors, auc; or mse, mae
+    memory_mb: float | None = None  # the most that reducing, fitting and predicting took
     log: str = ""  # its end, if the status is not ok
-    environment: dict = field(default_factory=dict)
-    engine: str | None = None
-    started: str = ""
+    environment: dict = field(default_factory=dict)  # host, processor, versions, code, load, threads, data
+    engine: str | None = None  # local or dask
+    started: str = ""  # date and time, UTC
     run: str = ""  # when the run started that made this record
 
     @property
