@@ -209,9 +209,9 @@ def _measure(config, split, source, found, methods, options, folder, budget, say
 
 def _point(config, split, options, folder: Path, budget, say, quiet: bool) -> dict:
     """C and gamma as given, as an earlier command on the same rows chose them, or chosen now."""
-    from svmreduce.cli.tune import warm_up_search
     from svmreduce.experiments.chosen_point import choose_point
     from svmreduce.experiments.planning import expand
+    from svmreduce.search import SVMSearchCV
 
     given = {key: options[key] for key in ("C", "gamma") if options[key] is not None}
     task = expand(config)[0]
@@ -224,7 +224,7 @@ def _point(config, split, options, folder: Path, budget, say, quiet: bool) -> di
             return kept["point"]
     except (OSError, ValueError, KeyError, TypeError):
         pass
-    compile_off_the_clock(warm_up_search, quiet=quiet)
+    compile_off_the_clock(SVMSearchCV.warm_up, quiet=quiet)
     seconds = max(LEAST_TUNING, TUNING * min(budget.seconds, budget.left))
 
     def choose():

@@ -86,7 +86,7 @@ def tune(train, model, n_features, as_json, quiet, state, seed, folds, **options
         data, preparation, load = timed_rows(train, "train", n_features, choices, quiet)
         _check_labels(train, data, search)
     warn(None if choices.scale else unequal_columns(data.X, preparation.titles), warned)
-    compile_off_the_clock(warm_up_search, *_refit_warm_ups(search, model), quiet=quiet)
+    compile_off_the_clock(search.warm_up, *_refit_warm_ups(search, model), quiet=quiet)
     journal = _journal(state_file, search, data, folds, seed) if state_file else None
     known = journal.known if journal else 0
     if known and not quiet:
@@ -197,15 +197,6 @@ def _check_labels(train: str, data, search) -> None:
             raise InputError(f"{train}: {data.n_rows} rows are too few for {search.cv} folds")
     search.set_params(cv=splitter(n_splits=search.cv, n_repeats=search.repeats, random_state=search.random_state),
                       repeats=1)  # fmt: skip
-
-
-def warm_up_search() -> None:
-    import numpy as np
-
-    from svmreduce.search import SVMSearchCV
-
-    X = np.random.default_rng(0).random((40, 2))
-    SVMSearchCV(C=[1, 10], gamma=[1.0], cv=2, refit=False, threads=1).fit(X, np.arange(40) % 2)
 
 
 def _refit_warm_ups(search, model: str | None) -> list:

@@ -114,6 +114,14 @@ class SVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         self.screen = screen
         self.budget = budget
 
+    tasks = ("classification", "regression")
+
+    @classmethod
+    def warm_up(cls) -> None:
+        """Compile everything that a search needs on a toy problem, off the clock."""
+        X = np.random.default_rng(0).random((40, 2))
+        cls(C=[1, 10], gamma=[1.0], cv=2, refit=False, threads=1).fit(X, np.arange(40) % 2)
+
     # ------------------------------------------------------------ fit
 
     def fit(
