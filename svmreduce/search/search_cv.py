@@ -22,7 +22,7 @@ from svmreduce.search.fold_paths import GridSearch, with_gamma
 from svmreduce.search.grid import USUAL_C, check_size, usual_gammas, values_of
 from svmreduce.search.journal import Journal
 from svmreduce.search.measures import score_named
-from svmreduce.search.problems import ClassFold, RegressionFold
+from svmreduce.search.problems import ClassFold, RegressionFold, weight_by_code
 from svmreduce.search.screening import reducer_named
 from svmreduce.solvers.base import ROWS
 from svmreduce.solvers.libsvm import LibsvmSVR
@@ -209,12 +209,7 @@ class SVMSearchCV(MetaEstimatorMixin, BaseEstimator):
     def _folds(self, targets, splits, epsilon) -> list:
         if self.epsilon is not None:
             return [RegressionFold(targets, train, test, epsilon) for train, test in splits]
-        weight = self.class_weight
-        if isinstance(weight, dict):
-            unknown = [label for label in weight if label not in self.classes_]
-            if unknown:
-                raise InputError(f"class_weight: there is no class {unknown[0]!r} among the labels")
-            weight = {code: weight.get(label, 1.0) for code, label in enumerate(self.classes_.tolist())}
+        weight = weight_by_code(self.class_weight, self.classes_)
         return [ClassFold(targets, train, test, weight) for train, test in splits]
 
     def _search(self, X, targets, splits, score, wanted, journal, report, deadline, reduce=None) -> None:

@@ -102,7 +102,8 @@ def _liquidsvm(X, y) -> dict:
         table, log = Path(folder) / "rows.csv", Path(folder) / "rows.log"
         np.savetxt(table, np.column_stack([y, X]), delimiter=",", fmt=["%d"] + ["%.9g"] * X.shape[1])
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        flags = ["-d", "0", "-T", "1", "-f", "3", str(FOLDS), "-S", "2", "-L", "0", "-W", "0"]
+        core = str(min(os.sched_getaffinity(0)))  # it takes the first of all by itself
+        flags = ["-d", "0", "-T", "1", core, "-f", "3", str(FOLDS), "-S", "2", "-L", "0", "-W", "0"]
         subprocess.run([program, *flags, table, log], check=True, capture_output=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         columns = np.loadtxt(log, usecols=range(4))
