@@ -219,13 +219,13 @@ def _progress():
     """On a terminal one line that is written over; elsewhere a plain line now and then."""
     terminal, start, last = sys.stderr.isatty(), perf_counter(), [perf_counter()]
 
-    def report(done, paths, best):
+    def report(done, paths, best, stage=""):
         now = perf_counter()
         if not terminal and done < paths and now - last[0] < 10:
             return
         last[0] = now
         found = f", best so far C {best['C']:.4g}, gamma {best['gamma']:.4g}, score {best['score']:.4f}" if best else ""
-        text = f"{done} of {paths} paths along C, {now - start:.0f} s{found}"
+        text = f"{stage}{done} of {paths} paths along C, {now - start:.0f} s{found}"
         if terminal:
             click.echo(f"\r\x1b[2K{text}", nl=done == paths, err=True)
         elif done < paths or last[0] - start > 1:
@@ -273,8 +273,8 @@ def _record(search, surface, data, load) -> dict:
         "screen": search.screened_,
         "seconds": {"load": load, "search": getattr(search, "search_time_", None), "refit": search.refit_time_},
         "kernel_evals": search.kernel_evals_,
-        "iterations": int(search._steps.sum()),
-        "largest_gap": float(search._gaps.max()),
+        "iterations": int(search.cells_.steps.sum()),
+        "largest_gap": float(search.cells_.gaps.max()),
     }
 
 

@@ -60,7 +60,7 @@ def choose_point(
         best = found.best_params_
         if not grids:
             grids = {name: getattr(found, f"{name}_") for name in best if name not in given}
-            took *= 9 / found._scores[..., 0].size  # only neighbours follow
+            took *= 9 / found.cells_.wanted.size  # only neighbours follow
         axes = {name: _neighbours(getattr(found, f"{name}_"), best.get(name, 1.0), grids.get(name)) for name in axes}
         if rows == train.n_rows or perf_counter() - start + took * _GROWTH > seconds:
             break
