@@ -111,6 +111,10 @@ def tune(train, model, n_features, as_json, quiet, state, seed, folds, **options
     if missing:
         again = f"; the same command goes on from {state_file}" if state_file else "; --state FILE would keep them"
         click.echo(f"Warning: {len(missing)} of {len(record['grid'])} cells are not finished{again}", err=True)
+    if not search.converged_:
+        gap = record["largest_gap"]
+        click.echo(f"Warning: some fits stopped before they reached --tol (largest gap {gap:.3g}): scale the data or "
+                   "leave out the largest C", err=True)  # fmt: skip
     if interrupted.is_set():
         raise click.Abort()
 
@@ -140,7 +144,7 @@ def _interruptible():
 
 def _search_from(options: dict, seed: int, folds: int):
     from svmreduce.search import SVMSearchCV
-    from svmreduce.search.grid import parsed_list, parsed_powers, values_of
+    from svmreduce.search.grid import parsed_list, parsed_powers
 
     axes = {}
     for name, powers in (("C", "log2c"), ("gamma", "log2g")):
@@ -153,11 +157,7 @@ def _search_from(options: dict, seed: int, folds: int):
             axes[name] = parsed_powers(f"--{powers}", exponents)
     epsilon = options.pop("epsilon")
     if epsilon is not None:
-        words = [word for word in epsilon.split(",") if word.strip()]
-        try:
-            axes["epsilon"] = values_of("--epsilon", [float(word) for word in words], zero=True)
-        except ValueError:
-            raise InputError(f"--epsilon: not numbers: {epsilon!r}") from None
+        axes["epsilon"] = parsed_list("--epsilon", epsilon, zero=True)
     screen, metric = options.pop("screen"), options.pop("metric")
     return SVMSearchCV(
         **axes,

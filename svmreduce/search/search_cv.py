@@ -15,8 +15,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from svmreduce.checks import POSITIVE
 from svmreduce.errors import InputError
-from svmreduce.kernels import KERNEL_CODES, KernelSpec
+from svmreduce.kernels import KERNEL_CODES, PRECOMPUTED, KernelSpec
 from svmreduce.rows import canonical_rows
 from svmreduce.search.cells import Cells
 from svmreduce.search.fold_paths import GridSearch, with_gamma
@@ -191,8 +192,12 @@ class SVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         return X, y, codes
 
     def _axes(self, X) -> None:
-        if self.kernel not in KERNEL_CODES:
-            raise InputError(f"a search takes one of the kernels {', '.join(KERNEL_CODES)}; got {self.kernel!r}")
+        known = [name for name in KERNEL_CODES if name != PRECOMPUTED]
+        if self.kernel not in known:
+            raise InputError(f"a search takes one of the kernels {', '.join(known)}; got {self.kernel!r}")
+        for name in ("tol", "cache_mb"):
+            if not POSITIVE.is_right(getattr(self, name)):
+                raise InputError(f"{name} must be {POSITIVE.what}, got {getattr(self, name)!r}")
         self.C_ = values_of("C", USUAL_C if self.C is None else self.C)
         if self.kernel == "linear":
             self.gamma_ = np.ones(1)
