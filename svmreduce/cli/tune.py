@@ -278,6 +278,16 @@ def _record(search, surface, data, load) -> dict:
     }
 
 
+def _saved(screened: dict) -> str:
+    """What screening cost, and what the fits that it spared would have cost at the pace of the others."""
+    told = (f"by {screened['by']} on {screened['rows_kept']:.1%} of the rows in {screened['seconds']:.1f} s; "
+            f"{screened['exact_fits_saved']} exact fits saved")  # fmt: skip
+    saved = screened.get("seconds_saved")
+    if saved is None:
+        return told
+    return f"{told}, " + (f"about {saved:.1f} s" if saved > 0 else f"but about {-saved:.1f} s lost: leave out --screen")
+
+
 def _print(record, search, surface, model) -> None:
     for line in [*surface.table(), "", *surface.picture(), ""]:
         click.echo(line)
@@ -293,8 +303,7 @@ def _print(record, search, surface, model) -> None:
             ("as good", f"{record['within_one_standard_error']} cells within one standard error"),
             ("simplest", words(record["simplest"])),
             ("fits", f"{record['fits']} on {record['folds']} folds, {record['iterations']} steps"),
-            ("screened", screened and f"by {screened['by']} on {screened['rows_kept']:.1%} of the rows in "
-             f"{screened['seconds']:.1f} s; {screened['exact_fits_saved']} exact fits saved"),
+            ("screened", screened and _saved(screened)),
             ("seconds", ", ".join(f"{k} {v:.2f}" for k, v in record["seconds"].items() if v is not None)),
             ("model", model),
         ]
