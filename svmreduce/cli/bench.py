@@ -222,9 +222,9 @@ def _measure(config, split, source, found, methods, options, folder, budget, say
 
 def _compile(config, budget, quiet: bool) -> None:
     """Once on a machine, and not at the cost of the budget."""
-    from svmreduce.cli.tune import warm_up_search
     from svmreduce.experiments.planning import methods_of
     from svmreduce.reducers import REDUCERS
+    from svmreduce.search import SVMSearchCV
     from svmreduce.solvers import SOLVERS
 
     start, parts = monotonic(), {}
@@ -232,7 +232,7 @@ def _compile(config, budget, quiet: bool) -> None:
         for registry, name in ((SOLVERS, method.solver), (REDUCERS, method.reducer)):
             if name and ":" not in name:  # of one's own: not ours to prepare
                 parts[name] = registry.get(name).warm_up
-    compile_off_the_clock(warm_up_search, *parts.values(), quiet=quiet)
+    compile_off_the_clock(SVMSearchCV.warm_up, *parts.values(), quiet=quiet)
     budget.put_off(monotonic() - start)
 
 

@@ -63,7 +63,7 @@ def choose_point(
             grids = {name: getattr(found, f"{name}_") for name in best if name not in given}
         if is_whole and took * _GROWTH > _WHOLE * seconds:  # a few rows of the rarer class may mislead a small sample
             is_whole = False
-            took *= 9 / found._scores[..., 0].size
+            took *= 9 / found.cells_.wanted.size
         if not is_whole:
             axes = {name: _neighbours(getattr(found, f"{name}_"), best.get(name, 1.0), grids.get(name))
                     for name in axes}  # fmt: skip

@@ -1,4 +1,4 @@
-"""One record: the outcome of one reduction or one fit. The schema of ``records.jsonl`` is the fields of `Record`.
+"""One record: the outcome of one reduction, fit or selection. The fields of `Record` are the schema of a line.
 
 A record answers questions about itself (did it finish, whose control is it, which cell of the experiment does it
 fill), so that no reader repeats them. Sections without facts are empty, never None.
@@ -14,7 +14,7 @@ from svmreduce.experiments.ordering import natural_key, point_key
 OK, NOT_CONVERGED, SKIPPED = "ok", "not_converged", "skipped"
 FINISHED = (OK, NOT_CONVERGED)  # with times and scores: a model that stopped early is worse, not absent
 FAILED = ("timeout", "memory", "crash", "error")  # a skipped record has its cause elsewhere: no data, no reduction
-FIT, REDUCTION = "fit", "reduction"
+FIT, REDUCTION, SELECTION = "fit", "reduction", "selection"
 RANDOM = "random"  # the reducer that every control uses
 _CONTROL_SUFFIX = " (random control)"
 
@@ -36,7 +36,7 @@ class Record:
     Fields without a default are in every record that was ever written; `from_json` rejects a line that lacks one.
     """
 
-    kind: str  # "reduction" or "fit"
+    kind: str  # "reduction", "fit" or "selection"
     id: str  # hash of what was computed
     status: str  # ok, not_converged, timeout, memory, crash, error or skipped
     reason: str = ""  # one line, if the status is not ok
@@ -141,7 +141,7 @@ class Record:
         if not isinstance(content, dict) or not content.keys() >= _NEEDED:
             raise ValueError("keys of a record are missing")
         check_fields(content)
-        if content["kind"] not in (FIT, REDUCTION) or content["status"] not in (*FINISHED, *FAILED, SKIPPED):
+        if content["kind"] not in (FIT, REDUCTION, SELECTION) or content["status"] not in (*FINISHED, *FAILED, SKIPPED):
             raise ValueError("its kind or status is unknown")
         return cls(**_typed(content))
 

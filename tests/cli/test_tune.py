@@ -128,6 +128,9 @@ def test_a_budget_that_ends_early_says_what_is_missing(rows, tmp_path, monkeypat
         (["--metric", "acc"], "acc"),
         (["--metric", "mse"], "mse does not measure classification"),
         (["--folds", "80"], "too few for 80 folds"),
+        (["--epsilon", "-1"], "--epsilon must be numbers >= 0, got -1"),
+        (["--tol", "0"], "tol must be a positive number, got 0"),
+        (["--kernel", "precomputed"], "a search takes one of the kernels"),
         (["--screen", "some"], "some"),
     ],
 )
