@@ -90,7 +90,7 @@ def tune(train, model, n_features, as_json, quiet, state, seed, folds, **options
     journal = _journal(state_file, search, data, folds, seed) if state_file else None
     known = journal.known if journal else 0
     if known and not quiet:
-        click.echo(f"resuming: {known} of the paths along C are done ({state_file})", err=True)
+        click.echo(f"resuming: {state_file} has {known} paths along C; those of this grid are used", err=True)
     warn(_learned_from_all(choices, preparation), warned)
     with _interruptible() as interrupted:
         try:

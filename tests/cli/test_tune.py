@@ -88,7 +88,7 @@ def test_a_run_that_was_cut_off_resumes_to_the_same(rows, tmp_path):
     assert without_times(record_of(*GRID, "--state", state, rows)) == without_times(whole)
     state.write_bytes(b"".join(lines[:4]) + lines[4][:25])  # as a process leaves it that is killed while it writes
     again = run("--json", *GRID, "--state", state, rows)
-    assert "resuming: 3 of" in again.stderr
+    assert "has 3 paths along C" in again.stderr
     assert without_times(json.loads(again.stdout)) == without_times(whole)
     assert sorted(state.read_bytes().splitlines()) == sorted(b"".join(lines).splitlines())
 
