@@ -72,7 +72,8 @@ class BudgetedRun:
         self._other_rounds({seed: by_seed[seed] for seed in others})
         self._run_baseline(by_seed[first])
         if self.on_parts and not self._is_worth_a_verdict():
-            self.judged_rows, self.planned = max(self.on_parts.items())
+            self.judged_rows = self._largest_part()
+            self.planned = self.on_parts[self.judged_rows]
             self.judged_test_rows = min(PART_TEST_ROWS, test_rows)
 
     @property
@@ -90,6 +91,11 @@ class BudgetedRun:
         found = {label: result for label in self._finished_labels() if (result := self._first_result(label))}
         best = max((score for score, *_ in found.values()), default=-math.inf)
         return self.engine in found or best >= max(self.scores.values())
+
+    def _largest_part(self) -> int:
+        """With the exact solution on it if there is one: without, there is nothing to lose against."""
+        with_exact = [rows for rows, tasks in self.on_parts.items() if any(t.method == self.engine for t in tasks)]
+        return max(with_exact or self.on_parts)
 
     # ------------------------------------------------------------ parts of the rows
 
@@ -136,7 +142,7 @@ class BudgetedRun:
         """Whether a larger part can be run; what is far too slow on all rows goes on only where that is cheap."""
         growth, on_all = self.growth.get(label), self._predicted(label)
         is_of_use = label in (self.engine, self.baseline)  # on fewer rows, too
-        is_far = growth is not None and growth.is_known and on_all > self.budget.seconds
+        is_far = growth is not None and growth.is_known and not growth.is_linear and on_all > self.budget.seconds
         if expected <= min(allowed / 10 if is_far and not is_of_use else allowed, self.budget.left):
             return True
         if on_all > EXACT * self.budget.seconds and not is_of_use:

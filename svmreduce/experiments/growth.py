@@ -11,7 +11,7 @@ from svmreduce.experiments.records import Record
 USUAL = 1.7  # exponent where a single size is known
 LINEAR = frozenset({"liblinear", "nystroem", "rfeatsvm1", "rfeatsvm2", "rsvm", "pegasos", "dcsvm", "dcsvr"})
 """Solvers whose time is in proportion to the rows: of a linear model, or of clusters of a fixed size."""
-STEEPEST, STEEPEST_LINEAR = 2.5, 1.3  # a few small sizes may look steeper than the way goes on
+STEEPEST, STEEPEST_LINEAR = 2.5, 1.15  # a few small sizes may look steeper than the way goes on
 _CLEAR = 0.02  # seconds: below it, overhead hides the growth
 
 
