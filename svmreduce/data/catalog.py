@@ -15,7 +15,6 @@ from scipy import sparse
 from svmreduce.data import formats, prepare
 from svmreduce.data.cards import Card, Download, Expected, FileCard, all_cards
 from svmreduce.data.fetching import content_hash, obtain, obtain_file
-from svmreduce.data.fetching import fetch as fetch  # part of this module's interface
 from svmreduce.errors import InputError, nearest_name_error
 from svmreduce.label_keys import count_labels
 from svmreduce.rows import widened
