@@ -6,6 +6,7 @@ And seconds in the unit that a reader would choose.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 # Control characters, half letters, and the marks that make text run the other way. Line ends and tabs stay.
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -19,6 +20,13 @@ def printable(text: object) -> str:
 def one_line(text: object) -> str:
     """Printable, and on one line."""
     return printable(" ".join(str(text).split()))
+
+
+def listed(words: Iterable[object], most: int = 8) -> str:
+    """The first of them, and how many more there are."""
+    words = list(map(str, words))
+    more = f" and {len(words) - most} more" if len(words) > most else ""
+    return ", ".join(words[:most]) + more
 
 
 def duration(seconds: float) -> str:

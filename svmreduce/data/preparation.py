@@ -7,7 +7,6 @@ rows as training treated its own.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -19,8 +18,9 @@ from svmreduce.data.columns import ColumnChoice, Table, table_of_array, table_of
 from svmreduce.data.labels import has_labels, labels_of, matched_labels, one_class_first, task_of
 from svmreduce.data.schema_learning import IMPUTATIONS, learn_schema
 from svmreduce.data.table_schema import FeatureColumn, TableSchema
-from svmreduce.errors import DataNote, InputError, nearest_name_error
+from svmreduce.errors import InputError, nearest_name_error, note
 from svmreduce.label_keys import label_key
+from svmreduce.printable import listed
 from svmreduce.rows import best_layout, finite_rows, widened
 from svmreduce.types import Dataset, Matrix
 
@@ -189,8 +189,7 @@ class Preparation:
         positions, place = self.schema.locate(table, label)
         extra = self.schema.extra(table)
         if extra:
-            more = "" if len(extra) <= 8 else " …"
-            _note(f"{table.name}: columns that training did not have are not used: {', '.join(extra[:8])}{more}")
+            note(f"{table.name}: columns that training did not have are not used: {listed(extra)}")
         return self.schema.encode(table, positions), place
 
     def _numbered(self, X: Matrix, name: str) -> Matrix:
@@ -198,8 +197,8 @@ class Preparation:
         beyond = X.shape[1] - self.width
         if beyond > 0:
             use = "" if self.scaler is None else ", which are not used"
-            _note(f"{name}: has {beyond} more columns than the {self.width} of training{use}; check that both files "
-                  "number them alike")  # fmt: skip
+            note(f"{name}: has {beyond} more columns than the {self.width} of training{use}; check that both files "
+                 "number them alike")  # fmt: skip
         return X if self.scaler is None else widened(X[:, : self.width], self.width)
 
     def _with_scaler(self, name: str, X: Matrix) -> Preparation:
@@ -247,13 +246,9 @@ def numbered_preparation(raw: Table | Dataset, n_features: int) -> Preparation:
     if not isinstance(raw, Table):
         return Preparation(n_features)
     if raw.names is None:
-        _note(f"{raw.name}: the model does not know the names of columns; they are taken in their order")
+        note(f"{raw.name}: the model does not know the names of columns; they are taken in their order")
     columns = [FeatureColumn(str(k), k, None, None, -np.inf, np.inf) for k in range(n_features)]
     return Preparation(n_features, TableSchema(columns, n_features + 1, n_features))
-
-
-def _note(text: str) -> None:
-    warnings.warn(text, DataNote, stacklevel=3)
 
 
 def _scaler_class(name: str) -> type[Scaler]:
