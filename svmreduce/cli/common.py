@@ -98,13 +98,11 @@ def _say_compiling() -> None:
     click.echo("compiling (half a minute or more, the first time only) …", err=True)
 
 
-def timed_rows(source: str, split: str, n_features: int | None, choices, quiet: bool):
-    """The training rows, what was learned about them, and the seconds it took, without compilation."""
-    return timed_raw_rows(source, split, n_features, choices, quiet)[:3]
-
-
 def timed_raw_rows(source: str, split: str, n_features: int | None, choices, quiet: bool):
-    """The same, and the rows as they were read, for folds to learn from."""
+    """The training rows, what was learned about them, the seconds it took, and the rows as they were read.
+
+    The seconds are without compilation; folds learn from the rows as they were read.
+    """
     from svmreduce.data.formats import check_width
     from svmreduce.data.libsvm_text import warm_up
     from svmreduce.data.preparation import Preparation
@@ -154,15 +152,20 @@ def check_task(source: str, data, name: str, method: type, instead: str = "") ->
         check_classes(source, data.y, instead)
 
 
-def parse_settings(pairs) -> dict:
-    """``key=value`` words as a dict, values as numbers, true/false/none, or text."""
+def split_settings(pairs) -> dict[str, str]:
+    """``key=value`` words as a dict."""
     settings = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key:
             raise InputError(f"--set takes key=value, got {pair!r}")
-        settings[key] = parse_value(value)
+        settings[key] = value
     return settings
+
+
+def parse_settings(pairs) -> dict:
+    """``key=value`` words as a dict, values as numbers, true/false/none, or text."""
+    return {key: parse_value(value) for key, value in split_settings(pairs).items()}
 
 
 def given_flags(options: dict, settings: dict) -> dict:

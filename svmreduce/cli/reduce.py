@@ -17,11 +17,10 @@ from svmreduce.cli.common import (
     look_here_for_methods,
     method_options,
     parse_settings,
-    parse_value,
     print_json,
     print_pairs,
     quiet_option,
-    timed_rows,
+    timed_raw_rows,
 )
 from svmreduce.cli.table_options import data_warnings, reduction_options, take_choices, warn
 from svmreduce.errors import InputError
@@ -31,7 +30,7 @@ _EPILOG = """\b
 Examples:
   svmreduce reduce --method derive_rs --kernel rbf -g 0.0625 --epsilon 0.01 train.txt small.txt
   svmreduce reduce --method random --set share=0.1 --seed 1 ijcnn1:train tenth.txt
-  svmreduce reduce --method bootstrap --proportion auto -g 1 --set C=10 --set share=0.5 ijcnn1:train hard.txt
+  svmreduce reduce --method bootstrap --set proportion=auto -g 1 --set C=10 ijcnn1:train hard.txt
   svmreduce train --weights small.txt.weights -g 0.0625 small.txt model.txt
 """
 
@@ -45,11 +44,6 @@ Examples:
     "--epsilon",
     type=float,
     help="Largest squared distance between a dropped row and its mixture of kept rows (derive_rs).",
-)
-@click.option(
-    "--proportion",
-    callback=lambda ctx, option, text: text if text is None else parse_value(text),
-    help="Size of a bootstrap sample as a part of all rows, or auto for the gelling point (bootstrap).",
 )
 @method_options
 @reduction_options
@@ -81,7 +75,7 @@ def reduce(source, out, method, settings, n_features, as_json, quiet, **options)
         reducer.verbose = not quiet and sys.stderr.isatty()
 
     with data_warnings(quiet):
-        data, _, load = timed_rows(source, "train", n_features, choices, quiet)
+        data, _, load, _ = timed_raw_rows(source, "train", n_features, choices, quiet)
         check_task(source, data, method, reducer_class)
     check_labels(source, data.y, f"use numbers, or svmreduce train --reducer {method}, which takes words")
     compile_off_the_clock(reducer_class.warm_up, quiet=quiet)

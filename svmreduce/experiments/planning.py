@@ -61,6 +61,11 @@ class Task:
     own_code: str = ""  # hash of methods that are not part of the package
     id: str = field(default="", compare=False)
 
+    @property
+    def needs(self) -> list[str]:
+        """The ids of the reductions that must be there before."""
+        return [need for need in (self.reduction, self.size_of) if need]
+
     def __post_init__(self):
         about = asdict(self)
         for label in ("title", "method", "point", "id"):  # names, not what is computed
