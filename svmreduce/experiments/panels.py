@@ -23,7 +23,6 @@ class Spot:
     reduce: float  # seconds of one fit
     solve: float
     predict: float
-    solve_spread: float | None
     vectors: float | None
     is_best: bool
 
@@ -91,7 +90,6 @@ def _spot(label: str, point: Point, cells: list[GridCell], fact: str, is_best: b
         fmean(cell.reducing for cell in cells),
         fmean(cell.solve for cell in cells),
         fmean(cell.predict or 0.0 for cell in cells),
-        spread([cell.solve for cell in cells]),
         over_known(cell.vectors for cell in cells),
         is_best,
     )

@@ -27,7 +27,6 @@ MOST_FITS = 60  # rows; a page with more of them would be too long
 MOST_KEPT = 300  # reductions
 MOST_LETTERS = 180_000  # of a page; figures that have no room are left to --plots
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
-_NOT_ON_PAGES = ("error", "training time", "mean accuracy")  # the front and the table say the same
 
 
 def html(run: Run, paper: PaperComparison | None, command: str) -> str:
@@ -144,7 +143,7 @@ def _figures(run: Run, drawn: dict[Drawing, Markup], room: int) -> list[Markup]:
     left_out = 0
     wanted = {one: figure for one, figure in drawn.items() if not one.kind.startswith("printed ")}
     for one, figure in sorted(wanted.items(), key=lambda pair: _IMPORTANCE.get(pair[0].kind, 0)):
-        if one.kind in _NOT_ON_PAGES or len(figure) > room:
+        if len(figure) > room:
             left_out += 1
         else:
             room -= len(figure)
