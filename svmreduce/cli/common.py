@@ -98,11 +98,13 @@ def _say_compiling() -> None:
     click.echo("compiling (half a minute or more, the first time only) …", err=True)
 
 
-def timed_raw_rows(source: str, split: str, n_features: int | None, choices, quiet: bool):
-    """The training rows, what was learned about them, the seconds it took, and the rows as they were read.
+def timed_rows(source: str, split: str, n_features: int | None, choices, quiet: bool):
+    """The training rows, what was learned about them, and the seconds it took, without compilation."""
+    return timed_raw_rows(source, split, n_features, choices, quiet)[:3]
 
-    The seconds are without compilation; folds learn from the rows as they were read.
-    """
+
+def timed_raw_rows(source: str, split: str, n_features: int | None, choices, quiet: bool):
+    """The same, and the rows as they were read, for folds to learn from."""
     from svmreduce.data.formats import check_width
     from svmreduce.data.libsvm_text import warm_up
     from svmreduce.data.preparation import Preparation

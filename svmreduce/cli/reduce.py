@@ -20,7 +20,7 @@ from svmreduce.cli.common import (
     print_json,
     print_pairs,
     quiet_option,
-    timed_raw_rows,
+    timed_rows,
 )
 from svmreduce.cli.table_options import data_warnings, reduction_options, take_choices, warn
 from svmreduce.errors import InputError
@@ -75,7 +75,7 @@ def reduce(source, out, method, settings, n_features, as_json, quiet, **options)
         reducer.verbose = not quiet and sys.stderr.isatty()
 
     with data_warnings(quiet):
-        data, _, load, _ = timed_raw_rows(source, "train", n_features, choices, quiet)
+        data, _, load = timed_rows(source, "train", n_features, choices, quiet)
         check_task(source, data, method, reducer_class)
     check_labels(source, data.y, f"use numbers, or svmreduce train --reducer {method}, which takes words")
     compile_off_the_clock(reducer_class.warm_up, quiet=quiet)

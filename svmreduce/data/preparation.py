@@ -25,7 +25,7 @@ from svmreduce.rows import best_layout, finite_rows, widened
 from svmreduce.types import Dataset, Matrix
 
 if TYPE_CHECKING:
-    from svmreduce.data.prepare import Scaler
+    from svmreduce.data.scaling import Scaler
 
 VERSION = 1
 
@@ -63,7 +63,7 @@ class Choices:
         if self.impute is not None and self.impute not in IMPUTATIONS:
             raise nearest_name_error("imputation", str(self.impute), IMPUTATIONS)
         if self.scale is not None:
-            _scaler_class(self.scale)
+            _scaler_class()(self.scale)
 
     def check_numbered(self, name: str) -> None:
         """Raise an error for a choice that only tables allow."""
@@ -202,7 +202,7 @@ class Preparation:
         return X if self.scaler is None else widened(X[:, : self.width], self.width)
 
     def _with_scaler(self, name: str, X: Matrix) -> Preparation:
-        made = replace(self, scaler=_scaler_class(name)())
+        made = replace(self, scaler=_scaler_class()(name))
         columns = X[:, made._scaled_columns]
         if not columns.shape[1]:  # categories only
             return self
@@ -224,8 +224,7 @@ class Preparation:
         return best_layout(X)
 
     def to_json(self) -> dict:
-        scaler = self.scaler and {"name": self.scaler.name, **self.scaler.learned()}
-        schema = self.schema and self.schema.to_json()
+        scaler, schema = (part and part.to_json() for part in (self.scaler, self.schema))
         names = {"positive": self.positive, "others": self.others}
         return {"version": VERSION, "width": self.width, "schema": schema, "scaler": scaler, **names}
 
@@ -236,7 +235,7 @@ class Preparation:
             raise ValueError(f"it is of version {content['version']!r}, this program reads {VERSION}")
         scaler, schema = content["scaler"], content["schema"]
         if scaler is not None:
-            scaler = _scaler_class(scaler["name"]).from_learned(scaler)
+            scaler = _scaler_class().from_json(scaler)
         schema = schema and TableSchema.from_json(schema)
         return cls(int(content["width"]), schema, scaler, content["positive"], content["others"])
 
@@ -251,9 +250,7 @@ def numbered_preparation(raw: Table | Dataset, n_features: int) -> Preparation:
     return Preparation(n_features, TableSchema(columns, n_features + 1, n_features))
 
 
-def _scaler_class(name: str) -> type[Scaler]:
-    from svmreduce.data.prepare import SCALERS  # imports scikit-learn, which rows without scaling do not need
+def _scaler_class() -> type[Scaler]:
+    from svmreduce.data.scaling import Scaler  # imports scikit-learn, which rows without scaling do not need
 
-    if name not in SCALERS:
-        raise nearest_name_error("scaler", name, SCALERS)
-    return SCALERS[name]
+    return Scaler

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
-from svmreduce.data.prepare import make_scaler
+from svmreduce.data.scaling import Scaler
 from svmreduce.errors import InputError
 from svmreduce.label_keys import count_labels
 from svmreduce.types import Dataset, Split
@@ -70,7 +70,7 @@ def given_test(train: Dataset, test: Dataset) -> Split:
 
 def scale_split(split: Split, scaler: str) -> Split:
     """The split with both parts scaled by what was learned from the training rows alone."""
-    fitted = make_scaler(scaler).fit(split.train.X)
+    fitted = Scaler(scaler).fit(split.train.X)
     return replace(
         split,
         train=replace(split.train, X=fitted.transform(split.train.X)),

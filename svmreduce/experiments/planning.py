@@ -24,7 +24,7 @@ from svmreduce.data import catalog, synthetic
 from svmreduce.data.columns import Table
 from svmreduce.data.fetching import content_hash
 from svmreduce.data.formats import read_rows
-from svmreduce.data.prepare import make_scaler
+from svmreduce.data.scaling import Scaler
 from svmreduce.errors import InputError
 from svmreduce.experiments.config import Config, MethodPart, SolverConfig
 from svmreduce.experiments.records import RANDOM, control_label
@@ -100,7 +100,7 @@ def expand(config: Config) -> list[Task]:
     methods = methods_of(config)
     _tell_apart("data sets", [dataset.title for dataset in config.datasets])
     if config.scaling is not None:
-        make_scaler(config.scaling)
+        Scaler(config.scaling)  # so that an unknown one is reported now
     tasks: dict[tuple, Task] = {}
     for dataset in config.datasets:
         _check_dataset(dataset, methods)
