@@ -14,6 +14,7 @@ from svmreduce.experiments.recorded_run import Run
 from svmreduce.experiments.records import Record
 from svmreduce.papers import PrintedTable
 from svmreduce.papers.layouts import Layout
+from svmreduce.reports.render import counts as counted
 from svmreduce.reports.reproduction.matching import MatchedData, Matching
 
 
@@ -68,7 +69,7 @@ class Measured:
         times = [cell.predict for place, cell in method.done.items() if place.point == point]
         values["best_predict_seconds"] = over_known(times)
         baseline = own["baseline"]
-        problem = f"{baseline}: {_counted(own['baseline_failed'])}" if own["baseline_failed"] else ""
+        problem = f"{baseline}: {counted(own['baseline_failed'])}" if own["baseline_failed"] else ""
         return MeasuredRow(
             data.title, label, values, problem or "not defined in this run", data.caveats, self._grid(own, method)
         )
@@ -196,12 +197,8 @@ def averaged_rows(printed: PrintedTable, row: dict) -> list[dict]:
 def _told(records: list[Record]) -> str:
     """``2 timeout: stopped after 10 s``."""
     reason = next((record.reason for record in records if record.reason), "")
-    counts = _counted(Counter(record.status for record in records))
+    counts = counted(Counter(record.status for record in records))
     return f"{counts}: {reason}" if reason else counts
-
-
-def _counted(statuses: dict) -> str:
-    return ", ".join(f"{count} {status}" for status, count in statuses.items())
 
 
 def _deviation(values: list) -> float | None:

@@ -13,6 +13,7 @@ from importlib.resources import files
 from svmreduce.experiments.recorded_run import Run
 from svmreduce.reports.inline_svg import inline
 from svmreduce.reports.markup import Markup, joined, slug, table, tag
+from svmreduce.reports.render import counts as in_words
 from svmreduce.reports.reproduction import cell_markup
 from svmreduce.reports.reproduction.paper_comparison import PaperComparison, wide_table
 from svmreduce.reports.reproduction.verdicts import MARKS, NOT_MEASURED, NOT_PRINTED
@@ -121,7 +122,7 @@ def _paper(paper: PaperComparison, drawn: dict[Drawing, Markup]) -> list[Markup]
     return [
         tag("h2", "Compared with the paper"),
         tag("p", f"{paper.printed.title}. {paper.printed.caption}. Each cell: printed → measured."),
-        tag("div", *parts, class_="tally", role="img", aria_label="Verdicts: " + _counted(counts)),
+        tag("div", *parts, class_="tally", role="img", aria_label=f"Verdicts: {in_words(counts)}"),
         tag("ul", *legend, class_="legend"),
         tag("div", only, label, table(wide, _row_class, cell=cell_markup.cell, is_tall=len(wide.rows) > 60)),
         *_notes(wide.notes[1:]),
@@ -131,10 +132,6 @@ def _paper(paper: PaperComparison, drawn: dict[Drawing, Markup]) -> list[Markup]
 
 def _row_class(row: dict) -> str | None:
     return "unmeasured" if row["verdict"] in (NOT_MEASURED, NOT_PRINTED) else None
-
-
-def _counted(counts: dict[str, int]) -> str:
-    return ", ".join(f"{number} {name}" for name, number in counts.items())
 
 
 def _figures(run: Run, drawn: dict[Drawing, Markup], room: int) -> list[Markup]:
