@@ -34,3 +34,10 @@ def duration(seconds: float) -> str:
     if seconds >= 120:
         return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"
     return f"{seconds:.3g} s" if seconds >= 0.1 else f"{1000 * seconds:.3g} ms"
+
+
+def roughly(seconds: float) -> str:
+    """For a time that is only expected: whole minutes and hours."""
+    if seconds < 120:
+        return f"{seconds:.2g} s" if seconds < 1 else f"{seconds:.3g} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} hours"

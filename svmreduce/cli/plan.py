@@ -8,7 +8,7 @@ import click
 
 from svmreduce.cli.common import json_option, print_json, print_pairs
 from svmreduce.cli.experiment import config_options, load_config, open_records, run_folder
-from svmreduce.printable import duration, one_line
+from svmreduce.printable import one_line, roughly
 
 _EPILOG = """\b
 Examples:
@@ -70,7 +70,7 @@ def _print(record, experiment) -> None:
             ("grid", grid or None),
             ("to run", f"{record['to_run']} of {record['fits'] + record['reductions']} tasks, "
                        f"{record['cached']} are already recorded"),
-            ("estimate", f"about {duration(record['estimate_seconds'])} with one job ({basis})"),
+            ("estimate", f"about {roughly(record['estimate_seconds'])} with one job ({basis})"),
             ("limit", f"{experiment.limits.seconds:g} s for each task"),
             ("folder", record["folder"]),
         ]

@@ -7,7 +7,7 @@ from time import monotonic
 from typing import NamedTuple
 
 from svmreduce.experiments.records import Record
-from svmreduce.printable import duration as in_words
+from svmreduce.printable import roughly as in_words
 
 FIRST_ROWS, STEP = 1000, 4
 
