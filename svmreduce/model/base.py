@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from svmreduce.model.text import ModelText, check_finite, read_model_text, write_text
+from svmreduce.types import Matrix
 
 
 class TextModel:
@@ -43,7 +44,7 @@ class TextModel:
         """A file of such a model, cut into its parts; ``from_text`` makes the model of it."""
         return read_model_text(path, cls._last_word, cls._header)
 
-    def predict(self, X, *, threads: int | None = None) -> np.ndarray:
+    def predict(self, X: Matrix, *, threads: int | None = None) -> np.ndarray:
         return self.decide(self.decision_function(X, threads=threads))
 
     def decide(self, decisions: np.ndarray) -> np.ndarray:
