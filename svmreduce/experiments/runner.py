@@ -22,7 +22,8 @@ from svmreduce.experiments.config import Config
 from svmreduce.experiments.planning import Task
 from svmreduce.experiments.recorded_run import Run
 from svmreduce.experiments.records import SKIPPED, Record
-from svmreduce.experiments.store import Store, now
+from svmreduce.experiments.store import Store
+from svmreduce.experiments.store import now as _now
 from svmreduce.strict_json import dumps
 
 _EMPTY = {"seconds": {}, "sizes": {}, "counters": {}, "scores": {}}  # of an answer without results
@@ -101,7 +102,7 @@ def execute(agenda: Agenda, store: Store, engine, tell: Callable[[Record], None]
     """
     done = dict(agenda.known)
     waiting, running = deque(agenda.todo), {}
-    stamp = now()
+    stamp = _now()
     limits = agenda.config.limits.seconds, agenda.config.limits.memory_mb
 
     def finish(task: Task, answer: dict, started: str) -> None:
@@ -120,10 +121,10 @@ def execute(agenda: Agenda, store: Store, engine, tell: Callable[[Record], None]
                 task = waiting.popleft()
                 blocked = _failed_need(task, done)
                 if blocked:
-                    finish(task, {"status": SKIPPED, "reason": blocked}, now())
+                    finish(task, {"status": SKIPPED, "reason": blocked}, _now())
                 elif _is_ready(task, done):
                     future = engine.submit(_message(task, done, store.folder), *limits)
-                    running[future] = task, now()
+                    running[future] = task, _now()
                 else:
                     later.append(task)
             waiting.extendleft(reversed(later))
