@@ -5,12 +5,13 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench regression report papers-smoke clean
+.PHONY: help demo test lint docs bench regression report papers-smoke clean
 
 help:
 	@echo "make demo    install into $(VENV) and run a small real experiment"
 	@echo "make test    style checks and all tests"
 	@echo "make lint    style checks only"
+	@echo "make docs    build the site from docs/ into build/docs; every example in it is run"
 	@echo "make bench   compare the engine with LIBSVM and its peers (long)"
 	@echo "make regression   run configs/smoke.yaml and compare it with results/baseline/"
 	@echo "make paper-aesvm  every table and figure of a paper (or -randsvm, -frank-wolfe, -lp-svr, -bootstrap);"
@@ -32,6 +33,12 @@ lint: $(VENV)/.dev
 	@echo "== style: ruff check, ruff format"
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+
+# Every page is read anew, so that every example is run; a warning is an error.
+docs: $(VENV)/.docs
+	@echo "== documentation: running every example (a few minutes)"
+	@$(BIN)/python -m sphinx -b html -E -W --keep-going -q -d build/doctrees docs build/docs
+	@echo "== build/docs/index.html"
 
 bench: $(VENV)/.bench
 	@$(BIN)/python -m tests.bench
@@ -87,6 +94,11 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	@echo "== installing svmreduce, pytest and ruff (a minute or two, once)"
 	@$(PIP) -e '.[dev]'
+	@touch $@ $(VENV)/.demo
+
+$(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
+	@echo "== installing svmreduce and Sphinx (a minute or two, once)"
+	@$(PIP) -e '.[docs]'
 	@touch $@ $(VENV)/.demo
 
 $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python

@@ -15,6 +15,7 @@ UNEQUAL = 100.0  # times: the smaller column then has a ten-thousandth of the sa
 _PROBES, _ROWS = 200, 20_000
 _ALONE, _SAME = 0.05, 1e-3
 _ALL_ROWS = 0.95
+_COPIES = 0.05
 
 
 def unequal_columns(X, titles: list[str] | None = None) -> str | None:
@@ -32,6 +33,26 @@ def unequal_columns(X, titles: list[str] | None = None) -> str | None:
         f"columns differ in size by a factor of {ranges[large] / ranges[small]:.2g} ({names[0]} spans "
         f"{ranges[small]:.3g}, {names[1]} {ranges[large]:.3g}), so the largest decide alone; use --scale standard"
     )
+
+
+def copied_rows(train, test) -> str | None:
+    """Whether many test rows were seen in training: what was learned by heart tells nothing about new rows."""
+    copies = int(np.isin(_hashes(test), _hashes(train)).sum())
+    if copies <= _COPIES * test.shape[0]:
+        return None
+    share = f"{100 * copies / test.shape[0]:.0f} % of the test rows"
+    return f"{share} are copies of training rows: on new rows the accuracy may be lower"
+
+
+def _hashes(X) -> np.ndarray:
+    """One number for each row, the same for equal rows."""
+    from pandas import DataFrame
+    from pandas.util import hash_pandas_object
+
+    if not sparse.issparse(X):
+        return hash_pandas_object(DataFrame(X), index=False).to_numpy()
+    X = X.tocsr().sorted_indices()
+    return X @ np.random.default_rng(0).standard_normal(X.shape[1])
 
 
 def blind_kernel(kernel, X, vectors: int | None) -> str | None:

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from svmreduce.kernels import KernelSpec
-from svmreduce.sanity import blind_kernel, unequal_columns
+from svmreduce.sanity import blind_kernel, copied_rows, unequal_columns
 
 X = np.random.default_rng(0).normal(size=(100, 3))
 
@@ -28,3 +28,10 @@ def test_kernels_that_see_nothing(form):
     assert blind_kernel(KernelSpec("rbf", 1e4), form(X), 50) is None  # some rows are not needed
     assert blind_kernel(KernelSpec("linear"), form(X), 100) is None
     assert blind_kernel(None, form(X), None) is None
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_matrix])
+def test_copies_of_training_rows_are_noticed(layout):
+    rows = np.random.default_rng(0).standard_normal((100, 5)) * (np.arange(5) > 1)
+    assert copied_rows(layout(rows[:80]), layout(rows[80:])) is None
+    assert copied_rows(layout(rows[:80]), layout(rows[70:])).startswith("33 % of the test rows are copies")

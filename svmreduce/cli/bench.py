@@ -24,7 +24,7 @@ from svmreduce.cli.common import (
 from svmreduce.cli.experiment import as_yaml, open_records
 from svmreduce.cli.patience import EXIT_INTERRUPT, patiently
 from svmreduce.cli.table_options import data_warnings, label_of_table, take_choices, training_options
-from svmreduce.errors import DataNote, InputError
+from svmreduce.errors import DataWarning, InputError
 
 _EPILOG = """\b
 Examples:
@@ -83,14 +83,17 @@ def bench(source, methods, test, out, html, yaml_file, as_json, quiet, n_feature
     from svmreduce.experiments.candidates import check_names
     from svmreduce.experiments.time_budget import Budget
     from svmreduce.paths import import_from_here_last
+    from svmreduce.sanity import copied_rows
 
     import_from_here_last()
     check_names(methods)
     budget = Budget(options["budget"] - REPORT_SECONDS, budget_start)
     with data_warnings(quiet) as warned:
         found = _read(source, test, choices, options["task"], quiet)
-    with warnings.catch_warnings(action="ignore", category=DataNote):  # said already
+    with data_warnings(quiet, warned):
         config, split = _experiment(source, found, methods, options, {}, quiet)
+        if copies := copied_rows(split.train.X, split.test.X):
+            warnings.warn(copies, DataWarning, stacklevel=1)
     folder = Path(out or Path("results", "runs", config.name))
     say(f"{found['label']}" if found["label"] else None)
     say(f"{split.train.n_rows:,} training rows, {split.test.n_rows:,} test rows, {split.train.n_features} features"
@@ -219,9 +222,9 @@ def _measure(config, split, source, found, methods, options, folder, budget, say
 
 def _compile(config, budget, quiet: bool) -> None:
     """Once on a machine, and not at the cost of the budget."""
-    from svmreduce.cli.tune import warm_up_search
     from svmreduce.experiments.planning import methods_of
     from svmreduce.reducers import REDUCERS
+    from svmreduce.search import SVMSearchCV
     from svmreduce.solvers import SOLVERS
 
     start, parts = monotonic(), {}
@@ -229,7 +232,7 @@ def _compile(config, budget, quiet: bool) -> None:
         for registry, name in ((SOLVERS, method.solver), (REDUCERS, method.reducer)):
             if name and ":" not in name:  # of one's own: not ours to prepare
                 parts[name] = registry.get(name).warm_up
-    compile_off_the_clock(warm_up_search, *parts.values(), quiet=quiet)
+    compile_off_the_clock(SVMSearchCV.warm_up, *parts.values(), quiet=quiet)
     budget.put_off(monotonic() - start)
 
 
@@ -292,7 +295,7 @@ def _conclude(outcome: dict, folder: Path, html, yaml_file, as_json: bool, quiet
             click.echo(line)
         click.echo()
         rest = facts["full_seconds"]
-        about = f" (about {duration(rest)} more)" if rest >= 1 else ""
+        about = f" (about {duration(rest)} of training more)" if rest >= 1 else ""
         where = shlex.quote(str(folder))
         click.echo(f"In full{about}: svmreduce run {shlex.quote(files['yaml'])} -o {where}")
         click.echo(f"Tables:  svmreduce report {where}" + (f"\nPage:    {html}" if html else " --html page.html"))

@@ -86,9 +86,10 @@ def _print(run, found, folder: Path, file: str) -> None:
     rows = [row for row in run.summary if row["method"] not in run.controls]
     click.echo(terminal([Table("each method against LIBSVM", columns, rows)], width))
     click.echo(_METRICS)
+    click.echo("The table is about all grid points. What follows is about the best point of each method.\n")
     for verdict in found:
         click.echo(fill(f"{verdict.dataset}: {' '.join(verdict.sentences())}", width, subsequent_indent="  "))
     click.echo(f"\nThe page with all figures: {file}\n\nWhat next?")
-    click.echo("  svmreduce bench train.csv             which method for your own rows, in five minutes")
+    click.echo("  svmreduce bench YOUR.csv              which method for your own rows, in five minutes")
     click.echo(f"  svmreduce report {folder}    every figure of this run")
-    click.echo(f"  svmreduce run {folder / 'config.yaml'}    the experiment again, after you changed it")
+    click.echo(f"  svmreduce run {folder / 'config.yaml'} -o {folder}    the experiment again, after you changed it")

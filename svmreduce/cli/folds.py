@@ -15,12 +15,22 @@ def cross_validated(method, data, rows_of, sample_weight, folds: int, as_json: b
     import numpy as np
     from sklearn.base import is_classifier
 
+    from svmreduce.search.shared_predictions import predictions
     from svmreduce.solvers.cross_validation import cross_validate
 
     seed = getattr(method, "random_state", 0) or 0
+
+    def at_once(parts):
+        if rows_of is not None or limits["max_seconds"] is not None or not hasattr(method, "C"):
+            return None
+        found = predictions(method, data.X, data.y, sample_weight, parts, [method.C])
+        return found and [labels for (labels,) in found]
+
     start = perf_counter()
     predicted, out_of_time = patiently(
-        lambda: cross_validate(method, data.X, data.y, sample_weight, folds=folds, seed=seed, rows_of=rows_of),
+        lambda: cross_validate(
+            method, data.X, data.y, sample_weight, folds=folds, seed=seed, rows_of=rows_of, at_once=at_once
+        ),
         f"{folds} folds",
         **limits,
     )

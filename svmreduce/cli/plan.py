@@ -31,11 +31,11 @@ def plan(config, out, scale, settings, timeout, memory, as_json):
     agenda = make_agenda(experiment, tasks, earlier, folder)
     seconds, measured = estimate(agenda, earlier)
     rows = _rows(agenda)
-    fits = sum(task.kind == "fit" for task in agenda.tasks)
+    kinds = Counter(task.kind for task in agenda.tasks)
     record = {
-        "name": experiment.name, "scale": experiment.scale, "folder": str(folder), "fits": fits,
-        "reductions": len(agenda.tasks) - fits, "cached": len(agenda.known), "to_run": len(agenda.todo),
-        "estimate_seconds": seconds, "estimate_measured_share": measured,
+        "name": experiment.name, "scale": experiment.scale, "folder": str(folder), "fits": kinds["fit"],
+        "reductions": kinds["reduction"], "selections": kinds["selection"], "cached": len(agenda.known),
+        "to_run": len(agenda.todo), "estimate_seconds": seconds, "estimate_measured_share": measured,
         "limit_seconds": experiment.limits.seconds, "rows": rows,
     }  # fmt: skip
     if as_json:
@@ -68,7 +68,7 @@ def _print(record, experiment) -> None:
     print_pairs(
         [
             ("grid", grid or None),
-            ("to run", f"{record['to_run']} of {record['fits'] + record['reductions']} tasks, "
+            ("to run", f"{record['to_run']} of {record['fits'] + record['reductions'] + record['selections']} tasks, "
                        f"{record['cached']} are already recorded"),
             ("estimate", f"about {roughly(record['estimate_seconds'])} with one job ({basis})"),
             ("limit", f"{experiment.limits.seconds:g} s for each task"),

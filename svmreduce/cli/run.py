@@ -123,13 +123,14 @@ def _line(record) -> str:
     point = " ".join(f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
                      for key, value in record.point.items())  # fmt: skip
     fold = f" fold {record.fold}" if record.fold else ""
-    seconds = record.seconds.get("solve" if record.is_fit else "reduce")
+    seconds = next((record.seconds[stage] for stage in ("solve", "reduce", "select") if stage in record.seconds), None)
     scores = record.scores
     found = [
         f"{seconds:.3f} s" if seconds is not None else None,
         f"accuracy {scores['accuracy']:.4f}" if "accuracy" in scores else None,
         f"mse {scores['mse']:.4g}" if "mse" in scores else None,
-        f"{record.sizes['kept_rows']} rows kept" if not record.is_fit and record.sizes else None,
+        f"{record.sizes['kept_rows']} rows kept" if not record.is_fit and "kept_rows" in record.sizes else None,
+        ", ".join(f"{key}={value}" for key, value in (record.counters.get("chosen") or {}).items()) or None,
         f"{record.status}: {record.reason}" if not record.is_ok else None,
     ]
     name = f"{record.dataset}{fold} {record.method} {point}".rstrip()

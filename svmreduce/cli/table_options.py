@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import contextmanager
+from functools import cache
 
 import click
 
@@ -81,9 +82,9 @@ def label_of_table(preparation, data, is_given: bool) -> tuple[str | int, str]:
 
 
 @contextmanager
-def data_warnings(quiet: bool):
-    """Print notes and warnings about data, unless an error ends the command. Gives the list of warnings."""
-    said: list[str] = []
+def data_warnings(quiet: bool, said: list[str] | None = None):
+    """Print notes and warnings about data that were not ``said``, unless an error ends the command. Gives that list."""
+    said = [] if said is None else said
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DataWarning)
         yield said
@@ -92,9 +93,15 @@ def data_warnings(quiet: bool):
         if not issubclass(warning.category, DataWarning):
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
         elif not issubclass(warning.category, DataNote):
-            warn(text, said)
+            warn(None if text in said else text, said)
         elif not quiet:
-            click.echo(f"Note: {text}", err=True)
+            _note(text)
+
+
+@cache
+def _note(text: str) -> None:
+    """Once, however often the rows are looked at."""
+    click.echo(f"Note: {text}", err=True)
 
 
 def warn(text: str | None, said: list[str]) -> None:

@@ -123,6 +123,10 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, as
         class_weight = class_weights_for(given["class_weights"], data.classes)
         method.set_params(**{"solver__class_weight" if reducer else "class_weight": class_weight})
     warm_ups = [part.warm_up for part in (solver_class, reducer_class) if part]
+    if solver == "smo" and (given["folds"] or tune):
+        from svmreduce.search import SVMSearchCV
+
+        warm_ups.append(SVMSearchCV.warm_up)
     patiently(partial(compile_off_the_clock, *warm_ups, quiet=quiet), "preparing", quiet=quiet, reports=False)
     limits = {"quiet": quiet, "max_seconds": given["max_seconds"]}
     if given["folds"]:
@@ -173,14 +177,17 @@ def _build(solver, solver_class, reducer, reducer_class, options, settings):
 
 def _tune(method, data, sample_weight, quiet) -> tuple[dict, dict]:
     """Set the best C; report how it was found, and how long that took."""
+    from svmreduce.search.shared_predictions import predictions
     from svmreduce.solvers.tuning import tune_C
 
     def tell(C, accuracy, seconds):
-        click.echo(f"C = {C:g}: accuracy {100 * accuracy:.4g}% on the held-out rows, {seconds:.2f} s", err=True)
+        took = "" if seconds is None else f", {seconds:.2f} s"
+        click.echo(f"C = {C:g}: accuracy {100 * accuracy:.4g}% on the held-out rows{took}", err=True)
 
     start = perf_counter()
-    seed = getattr(method, "random_state", None) or 0
-    found = tune_C(method, data.X, data.y, sample_weight, seed=seed, progress=None if quiet else tell)
+    options = {"seed": getattr(method, "random_state", None) or 0, "progress": None if quiet else tell}
+    work = partial(tune_C, method, data.X, data.y, sample_weight, at_once=predictions, **options)
+    found, _ = patiently(work, "choosing C", quiet=quiet, reports=False)
     method.set_params(C=found.C)
     accuracies = [[C, accuracy] for C, accuracy in found.accuracies.items()]
     return {"C": found.C, "validation": accuracies}, {"tune": perf_counter() - start}

@@ -86,11 +86,11 @@ def tune(train, model, n_features, as_json, quiet, state, seed, folds, **options
         data, preparation, load = timed_rows(train, "train", n_features, choices, quiet)
         _check_labels(train, data, search)
     warn(None if choices.scale else unequal_columns(data.X, preparation.titles), warned)
-    compile_off_the_clock(warm_up_search, *_refit_warm_ups(search, model), quiet=quiet)
+    compile_off_the_clock(search.warm_up, *_refit_warm_ups(search, model), quiet=quiet)
     journal = _journal(state_file, search, data, folds, seed) if state_file else None
     known = journal.known if journal else 0
     if known and not quiet:
-        click.echo(f"resuming: {known} of the paths along C are done ({state_file})", err=True)
+        click.echo(f"resuming: {state_file} has {known} paths along C; those of this grid are used", err=True)
     warn(_learned_from_all(choices, preparation), warned)
     with _interruptible() as interrupted:
         try:
@@ -111,6 +111,10 @@ def tune(train, model, n_features, as_json, quiet, state, seed, folds, **options
     if missing:
         again = f"; the same command goes on from {state_file}" if state_file else "; --state FILE would keep them"
         click.echo(f"Warning: {len(missing)} of {len(record['grid'])} cells are not finished{again}", err=True)
+    if not search.converged_:
+        gap = record["largest_gap"]
+        click.echo(f"Warning: some fits stopped before they reached --tol (largest gap {gap:.3g}): scale the data or "
+                   "leave out the largest C", err=True)  # fmt: skip
     if interrupted.is_set():
         raise click.Abort()
 
@@ -140,7 +144,7 @@ def _interruptible():
 
 def _search_from(options: dict, seed: int, folds: int):
     from svmreduce.search import SVMSearchCV
-    from svmreduce.search.grid import parsed_list, parsed_powers, values_of
+    from svmreduce.search.grid import parsed_list, parsed_powers
 
     axes = {}
     for name, powers in (("C", "log2c"), ("gamma", "log2g")):
@@ -153,11 +157,7 @@ def _search_from(options: dict, seed: int, folds: int):
             axes[name] = parsed_powers(f"--{powers}", exponents)
     epsilon = options.pop("epsilon")
     if epsilon is not None:
-        words = [word for word in epsilon.split(",") if word.strip()]
-        try:
-            axes["epsilon"] = values_of("--epsilon", [float(word) for word in words], zero=True)
-        except ValueError:
-            raise InputError(f"--epsilon: not numbers: {epsilon!r}") from None
+        axes["epsilon"] = parsed_list("--epsilon", epsilon, zero=True)
     screen, metric = options.pop("screen"), options.pop("metric")
     return SVMSearchCV(
         **axes,
@@ -199,15 +199,6 @@ def _check_labels(train: str, data, search) -> None:
                       repeats=1)  # fmt: skip
 
 
-def warm_up_search() -> None:
-    import numpy as np
-
-    from svmreduce.search import SVMSearchCV
-
-    X = np.random.default_rng(0).random((40, 2))
-    SVMSearchCV(C=[1, 10], gamma=[1.0], cv=2, refit=False, threads=1).fit(X, np.arange(40) % 2)
-
-
 def _refit_warm_ups(search, model: str | None) -> list:
     from svmreduce.solvers.smo import SMO
 
@@ -228,13 +219,13 @@ def _progress():
     """On a terminal one line that is written over; elsewhere a plain line now and then."""
     terminal, start, last = sys.stderr.isatty(), perf_counter(), [perf_counter()]
 
-    def report(done, paths, best):
+    def report(done, paths, best, stage=""):
         now = perf_counter()
         if not terminal and done < paths and now - last[0] < 10:
             return
         last[0] = now
         found = f", best so far C {best['C']:.4g}, gamma {best['gamma']:.4g}, score {best['score']:.4f}" if best else ""
-        text = f"{done} of {paths} paths along C, {now - start:.0f} s{found}"
+        text = f"{stage}{done} of {paths} paths along C, {now - start:.0f} s{found}"
         if terminal:
             click.echo(f"\r\x1b[2K{text}", nl=done == paths, err=True)
         elif done < paths or last[0] - start > 1:
@@ -282,9 +273,19 @@ def _record(search, surface, data, load) -> dict:
         "screen": search.screened_,
         "seconds": {"load": load, "search": getattr(search, "search_time_", None), "refit": search.refit_time_},
         "kernel_evals": search.kernel_evals_,
-        "iterations": int(search._steps.sum()),
-        "largest_gap": float(search._gaps.max()),
+        "iterations": int(search.cells_.steps.sum()),
+        "largest_gap": float(search.cells_.gaps.max()),
     }
+
+
+def _saved(screened: dict) -> str:
+    """What screening cost, and what the fits that it spared would have cost at the pace of the others."""
+    told = (f"by {screened['by']} on {screened['rows_kept']:.1%} of the rows in {screened['seconds']:.1f} s; "
+            f"{screened['exact_fits_saved']} exact fits saved")  # fmt: skip
+    saved = screened.get("seconds_saved")
+    if saved is None:
+        return told
+    return f"{told}, " + (f"about {saved:.1f} s" if saved > 0 else f"but about {-saved:.1f} s lost: leave out --screen")
 
 
 def _print(record, search, surface, model) -> None:
@@ -302,8 +303,7 @@ def _print(record, search, surface, model) -> None:
             ("as good", f"{record['within_one_standard_error']} cells within one standard error"),
             ("simplest", words(record["simplest"])),
             ("fits", f"{record['fits']} on {record['folds']} folds, {record['iterations']} steps"),
-            ("screened", screened and f"by {screened['by']} on {screened['rows_kept']:.1%} of the rows in "
-             f"{screened['seconds']:.1f} s; {screened['exact_fits_saved']} exact fits saved"),
+            ("screened", screened and _saved(screened)),
             ("seconds", ", ".join(f"{k} {v:.2f}" for k, v in record["seconds"].items() if v is not None)),
             ("model", model),
         ]

@@ -23,7 +23,7 @@ TINY = np.float32(1e-30)  # below it a tagged value is nothing but its tag
 NOTHING = np.float32(1e-10)  # of K's least diagonal: less in Kd is zero; products of denormal numbers would take ages
 
 
-@njit(fastmath=VECTOR)
+@njit(fastmath=VECTOR, allocates=False)
 def _step_and_scan(block, i, j, share, q, nothing, step, v, no_up, no_low, floor):
     """q = row i − row j + share·q and v -= step·q; then as ``_scan``."""
     zero = np.float32(0)
@@ -42,7 +42,7 @@ def _step_and_scan(block, i, j, share, q, nothing, step, v, no_up, no_low, floor
     return best, high, low
 
 
-@njit(fastmath=VECTOR)
+@njit(fastmath=VECTOR, allocates=False)
 def _scan(v, no_up, no_low, floor):
     """The tagged row that wants up most (above ``floor``), and both extremes of v."""
     zero = np.float32(0)
@@ -56,7 +56,7 @@ def _scan(v, no_up, no_low, floor):
     return best, high, low
 
 
-@njit(fastmath=VECTOR)
+@njit(fastmath=VECTOR, allocates=False)
 def _partner(block, i, diagonal, k_ii, q, q_i, inverse, v, no_low, v_i):
     """The row that may go down and gains most with row i, to second order, given the last direction."""
     zero, two, least = np.float32(0), np.float32(2), np.float32(LEAST_CURVATURE)
@@ -71,7 +71,7 @@ def _partner(block, i, diagonal, k_ii, q, q_i, inverse, v, no_low, v_i):
     return tag_of(best)
 
 
-@njit(fastmath=VECTOR)
+@njit(fastmath=VECTOR, allocates=False)
 def _fill(K, rows, block, filled, place):
     """Kernel values of one member with all members: those that are not there yet are copied from K."""
     place, r = np.uint64(place), rows[place]
@@ -95,7 +95,7 @@ def squeeze(block, filled, keep):
             kept += 1
 
 
-@njit()
+@njit(allocates=False)
 def _fits(i, j, step, share, places, d, count, beta, lower, upper):
     """Whether β + step·(e_i − e_j + share·d) stays off all bounds."""
     rest_i, rest_j = 0.0, 0.0
@@ -112,7 +112,7 @@ def _fits(i, j, step, share, places, d, count, beta, lower, upper):
     )
 
 
-@njit()
+@njit(allocates=False)
 def _turn(i, j, share, places, d, count):
     """d = e_i − e_j + share·d on the places it has; returns how many these are now."""
     new_i, new_j = True, True
@@ -133,8 +133,8 @@ def _turn(i, j, share, places, d, count):
     return count
 
 
-@njit()
-def compact_steps(K, rows, block, filled, diagonal, beta, v, lower, upper, tol, max_steps):
+@njit(allocates=False)
+def compact_steps(K, rows, block, filled, diagonal, beta, v, lower, upper, tol, max_steps, room, places, d):
     """Steps until the largest violation is at most ``tol``; β and v are changed in place.
 
     Parameters
@@ -143,19 +143,21 @@ def compact_steps(K, rows, block, filled, diagonal, beta, v, lower, upper, tol, 
     rows : which row of K each member is; unsigned
     block, filled : the members' values among themselves, of which the first filled[i] of row i are there
     v : float32, target − Kβ of the members, better near zero
+    room : float32 array of three rows, at least as long as v; places, d : room for ``LONGEST + 2`` numbers
     """
     m = rows.size
     none = np.float32(0)
-    no_up, no_low = np.empty(m, np.float32), np.empty(m, np.float32)
+    q, no_up, no_low = room[0, :m], room[1, :m], room[2, :m]  # q = Kd
     for t in range(m):
+        q[t] = none
         no_up[t] = none if beta[t] < upper[t] else BARRED
         no_low[t] = none if beta[t] > lower[t] else BARRED
-    q, nothing = np.zeros(m, np.float32), BARRED  # q = Kd
+    nothing = BARRED
     for t in range(m):
         if diagonal[t] > none:
             nothing = min(nothing, NOTHING * diagonal[t])
     nothing = nothing if nothing < BARRED else none
-    places, d, count, bend = np.empty(LONGEST + 2, np.int64), np.empty(LONGEST + 2), 0, 1.0  # bend = dᵀKd
+    count, bend = 0, 1.0  # bend = dᵀKd
     best, high, low = _scan(v, no_up, no_low, -BARRED)
     best = none
     steps = 0

@@ -13,44 +13,39 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmreduce.core.compact_steps import DUST, compact_steps, squeeze
+from svmreduce.core.compact_steps import DUST, LONGEST, compact_steps, squeeze
 from svmreduce.core.jit import njit, take
 from svmreduce.core.tiles import finish
 from svmreduce.core.vector import TAGS, VECTOR
 
-ADMIT = 0.05  # of the gap: a row outside that violates more than this comes in
+ADMIT = 0.02  # of the gap: a row outside that violates more than this comes in
 IDLE = 0.02  # a row at a bound and this far on the right side is not needed
-FIRST, SHRINK = 0.3, 0.1  # of the gap: what a round leaves
-SAFETY = 0.5  # of the tolerance: what the last round leaves
+FIRST, SHRINK = 0.15, 0.3  # of the gap: what a round leaves
+SAFETY = 0.8  # of the tolerance: what the last round leaves
 MOST_ROUNDS = 1000
 PART = 2048  # rows of f that are brought up to date at a time
-BOUND_START = 0.5  # first solution: all rows at their bound if f is then about this small
+LARGE_START, MOST_DONE = 20.0, 0.25  # first solution: all rows at their bounds, if few are beyond the margin then
 
 
 @njit(fastmath=VECTOR)
-def _add_four(f, a, b, c, d, wa, wb, wc, wd):
-    for t in range(f.size):
-        f[t] += (wa * np.float64(a[t]) + wb * np.float64(b[t])) + (wc * np.float64(c[t]) + wd * np.float64(d[t]))
+def _add_four(K, s, e, a, b, c, d, wa, wb, wc, wd, f):
+    a, b, c, d = np.uint64(a), np.uint64(b), np.uint64(c), np.uint64(d)  # as in compact_steps.py
+    for t in range(np.uint64(s), np.uint64(e)):
+        f[t] += (wa * np.float64(K[a, t]) + wb * np.float64(K[b, t])) + (
+            wc * np.float64(K[c, t]) + wd * np.float64(K[d, t])
+        )
 
 
 @njit()
 def add_rows(K, n, rows, weights, count, f):
     """f += Σ weights[r]·K[rows[r]] over the first ``count``."""
+    last = count - 1
     for s in range(0, n, PART):
-        e = min(n, s + PART)
         for p in range(0, count, 4):
-            a, b, c, d = p, min(p + 1, count - 1), min(p + 2, count - 1), min(p + 3, count - 1)
-            _add_four(
-                f[s:e],
-                K[rows[a], s:e],
-                K[rows[b], s:e],
-                K[rows[c], s:e],
-                K[rows[d], s:e],
-                weights[a],
-                weights[b] if p + 1 < count else 0.0,
-                weights[c] if p + 2 < count else 0.0,
-                weights[d] if p + 3 < count else 0.0,
-            )
+            b, c, d = min(p + 1, last), min(p + 2, last), min(p + 3, last)
+            _add_four(K, s, min(n, s + PART), rows[p], rows[b], rows[c], rows[d], weights[p],
+                      weights[b] if p + 1 < count else 0.0, weights[c] if p + 2 < count else 0.0,
+                      weights[d] if p + 3 < count else 0.0, f)  # fmt: skip
 
 
 @njit()
@@ -67,15 +62,34 @@ def _extremes(moving, row_of, target, f, beta, lower, upper):
 
 
 @njit()
-def _violations(moving, row_of, target, f, beta, lower, upper, middle, out):
+def _violations(moving, row_of, target, f, beta, lower, upper, middle, out, rises):
     for a in range(moving.size):
         t = moving[a]
         v = target[t] - f[row_of[t]] - middle
         out[a] = max(v if beta[t] < upper[t] else -np.inf, -v if beta[t] > lower[t] else -np.inf)
+        rises[a] = v > 0.0
 
 
 @njit()
-def _choose(moving, violation, gap, members, count, inside, block, filled):
+def _worst(violation, rises, capacity, moving, stays):
+    """The worst of both directions: with one of them alone, there would be no pairs."""
+    order = np.argsort(-violation)
+    room = capacity // 2, capacity - capacity // 2
+    taken = [0, 0]
+    for a in order:
+        side = 1 if rises[a] else 0
+        if taken[side] < room[side]:
+            stays[moving[a]] = True
+            taken[side] += 1
+    left = capacity - taken[0] - taken[1]
+    for a in order:
+        if left > 0 and not stays[moving[a]]:
+            stays[moving[a]] = True
+            left -= 1
+
+
+@njit()
+def _choose(moving, violation, rises, gap, members, count, inside, block, filled):
     """Let violators in, and idle members out when they are many; returns how many members there are.
 
     Members keep their places, so that the kernel values among them stay.
@@ -90,8 +104,7 @@ def _choose(moving, violation, gap, members, count, inside, block, filled):
             new += violation[a] > admit
     stays = np.zeros(inside.size, np.bool_)
     if count - idle + new > capacity:  # only the worst have room
-        for a in np.argsort(-violation)[:capacity]:
-            stays[moving[a]] = True
+        _worst(violation, rises, capacity, moving, stays)
     else:
         for a in range(moving.size):
             stays[moving[a]] = violation[a] > (keep if inside[moving[a]] else admit)
@@ -117,12 +130,14 @@ def _choose(moving, violation, gap, members, count, inside, block, filled):
 @njit()
 def _solve_cell(K, n, row_of, moving, target, lower, upper, beta, f, tol, max_steps, block, members, filled, count):
     """Optimise β from where it is. Returns high, low, steps, and how many members there are, for the next cell."""
-    violation = np.empty(moving.size)
+    violation, rises = np.empty(moving.size), np.empty(moving.size, np.bool_)
     inside = np.zeros(target.size, np.bool_)
     for a in range(count):
         inside[members[a]] = True
     changed, change = np.empty(members.size, np.int64), np.empty(members.size)
     v, diagonal = np.empty(members.size, np.float32), np.empty(members.size, np.float32)
+    room = np.empty((3, members.size), np.float32)
+    places, d = np.empty(LONGEST + 2, np.int64), np.empty(LONGEST + 2)
     steps = 0
     for round_ in range(MOST_ROUNDS):
         high, low = _extremes(moving, row_of, target, f, beta, lower, upper)
@@ -130,8 +145,8 @@ def _solve_cell(K, n, row_of, moving, target, lower, upper, beta, f, tol, max_st
         if not gap > tol or steps >= max_steps:
             break
         middle = 0.5 * (high + low)
-        _violations(moving, row_of, target, f, beta, lower, upper, middle, violation)
-        count = _choose(moving, violation, gap, members, count, inside, block, filled)
+        _violations(moving, row_of, target, f, beta, lower, upper, middle, violation, rises)
+        count = _choose(moving, violation, rises, gap, members, count, inside, block, filled)
         now = members[:count]
         rows = take(row_of, now).astype(np.uint64)
         part_beta = take(beta, now)
@@ -140,7 +155,7 @@ def _solve_cell(K, n, row_of, moving, target, lower, upper, beta, f, tol, max_st
             diagonal[a] = K[rows[a], rows[a]]
         leave = max(SAFETY * tol, (SHRINK if round_ else FIRST) * gap)
         made = compact_steps(K, rows, block, filled, diagonal[:count], part_beta, v[:count],
-                             take(lower, now), take(upper, now), leave, max_steps - steps)  # fmt: skip
+                             take(lower, now), take(upper, now), leave, max_steps - steps, room, places, d)  # fmt: skip
         moved = 0
         for a in range(count):
             if part_beta[a] != beta[now[a]]:
@@ -179,11 +194,11 @@ def _balance(K, n, row_of, moving, target, lower, upper, beta, f):
         if room <= 0.0:
             continue
         step = min(room, excess)
-        beta[t] = bound if step == room else beta[t] - sign * step
+        beta[t] = bound if room - step <= DUST * (upper[t] - lower[t]) else beta[t] - sign * step
         rows[count], change[count] = row_of[t], -sign * step
         count += 1
         excess -= step
-        if excess <= 0.0:
+        if excess <= DUST * size:  # rounding must not make a row free: the intercept would be its own
             break
     add_rows(K, n, rows, change, count, f)
 
@@ -217,17 +232,24 @@ def _widen(K, n, row_of, moving, lower, upper, beta, f, ratio):
 
 
 @njit()
-def _first_beta(K, n, row_of, moving, lower, upper, beta, f):
+def _first_beta(K, n, row_of, moving, target, lower, upper, beta, f):
     """All at their bounds where C is so small that this is nearly the solution; nothing otherwise."""
     rows, weights, total = np.empty(moving.size, np.int64), np.empty(moving.size), 0.0
     for a in range(moving.size):
         t = moving[a]
         rows[a], weights[a] = row_of[t], upper[t] + lower[t]
         total += abs(weights[a]) * abs(K[rows[a], rows[0]])
-    if total < BOUND_START:
-        for a in range(moving.size):
-            beta[moving[a]] = weights[a]
-        add_rows(K, n, rows, weights, moving.size, f)
+    if total > LARGE_START:
+        return
+    for a in range(moving.size):
+        beta[moving[a]] = weights[a]
+    add_rows(K, n, rows, weights, moving.size, f)
+    done = 0
+    for a in range(moving.size):
+        done += weights[a] * (target[moving[a]] - f[rows[a]]) < 0.0
+    if done > MOST_DONE * moving.size:
+        beta[:] = 0.0
+        f[:] = 0.0
 
 
 @njit()
@@ -246,7 +268,7 @@ def solve_path(K, n, row_of, target, lower, upper, C, tol, max_steps, block, f_o
     moving = np.flatnonzero(upper > lower)
     beta, f = np.zeros(target.size), np.zeros(n)
     lower, upper = lower * C[0], upper * C[0]
-    _first_beta(K, n, row_of, moving, lower, upper, beta, f)
+    _first_beta(K, n, row_of, moving, target, lower, upper, beta, f)
     capacity = min(TAGS, moving.size, int(np.sqrt(block.size)))
     stride = min(block.size // capacity, capacity + 16)  # powers of two would share few places of the cache
     block = block[: capacity * stride].reshape(capacity, stride)

@@ -148,7 +148,7 @@ def load_training(
 ) -> tuple[Dataset, Preparation]:
     """Training rows, and the preparation learned from them, which other rows must go through, too.
 
-    ``load_model(…)`` and :meth:`Preparation.new` prepare rows to be predicted.
+    ``load_model(…)`` and :meth:`~svmreduce.data.preparation.Preparation.new` prepare rows to be predicted.
     """
     if task not in (None, "classification", "regression"):
         raise InputError(f"task={task!r} is unknown; use 'classification' or 'regression'")

@@ -144,7 +144,9 @@ class BudgetedRun:
         return False
 
     def _part(self, rows: int) -> Config:
-        dataset = self.config.datasets[0].model_copy(update={"rows": rows, "test_rows": PART_TEST_ROWS})
+        whole = self.config.datasets[0]
+        title = f"{whole.title} ({rows:,} of {self.rows:,} rows)"
+        dataset = whole.model_copy(update={"rows": rows, "test_rows": PART_TEST_ROWS, "as_": title})
         seeds = self.config.seeds[:1]
         return self.config.model_copy(update={"datasets": [dataset], "seeds": seeds, "control": False})
 
@@ -226,8 +228,9 @@ class BudgetedRun:
         if self._predicted(label) <= min(EXACT * self.budget.seconds, self.budget.left - 1):
             self._run_unit(label, units[label], EXACT)
             return
-        growth = self.growth.get(label)
-        self.not_run[label] = self._too_slow(label)
+        growth, expected = self.growth.get(label), self._predicted(label)
+        is_slow = growth is None or expected > EXACT * self.budget.seconds
+        self.not_run[label] = self._too_slow(label) if is_slow else NotRun.out_of_budget(expected)
         seconds = min(0.1 * self.budget.seconds, 0.4 * self.budget.left)
         rows = round_down(min(self.rows // 2, growth.rows_within(seconds))) if growth else 0
         if growth and rows >= 1.5 * growth.last.rows:

@@ -15,6 +15,7 @@ from svmreduce.types import Dataset, Split
 
 FIRST_ROWS, STEP, FOLDS = 1000, 2, 3
 _GROWTH = STEP**2.2  # of the time, from one sample to the next
+_WHOLE = 0.3  # of the time: a sample whose whole grid takes no more is searched as a whole
 _EPSILON = 0.1  # of a regression, in standard deviations of the labels
 
 
@@ -37,7 +38,7 @@ def choose_point(
     train: Dataset, seconds: float, *, given: dict | None = None, metric: str | None = None, seed: int = 0,
     threads: int | None = None,
 ) -> ChosenPoint:  # fmt: skip
-    """The whole grid on a small sample, then the neighbours of its best cell on larger and larger ones.
+    """The whole grid on small samples, then the neighbours of its best cell on larger and larger ones.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ def choose_point(
     options = {"scoring": metric, "refit": False, "threads": threads}
     if train.task == "regression":
         options["epsilon"] = given.get("epsilon", _EPSILON * float(np.std(train.y)) or _EPSILON)
-    rows, grids = min(FIRST_ROWS, train.n_rows), {}
+    rows, grids, is_whole = min(FIRST_ROWS, train.n_rows), {}, True
     while True:
         began = perf_counter()
         X, y = _sample(train, rows, seed)
@@ -60,8 +61,12 @@ def choose_point(
         best = found.best_params_
         if not grids:
             grids = {name: getattr(found, f"{name}_") for name in best if name not in given}
-            took *= 9 / found._scores[..., 0].size  # only neighbours follow
-        axes = {name: _neighbours(getattr(found, f"{name}_"), best.get(name, 1.0), grids.get(name)) for name in axes}
+        if is_whole and took * _GROWTH > _WHOLE * seconds:  # a few rows of the rarer class may mislead a small sample
+            is_whole = False
+            took *= 9 / found.cells_.wanted.size
+        if not is_whole:
+            axes = {name: _neighbours(getattr(found, f"{name}_"), best.get(name, 1.0), grids.get(name))
+                    for name in axes}  # fmt: skip
         if rows == train.n_rows or perf_counter() - start + took * _GROWTH > seconds:
             break
         rows = min(STEP * rows, train.n_rows)

@@ -184,11 +184,22 @@ class SolverConfig(MethodPart):
     """What tables call it."""
 
 
+class SelectConfig(_ConfigPart):
+    """Grid points that are chosen without the test rows: by cross-validation of the exact SVM on the training rows.
+
+    The table has the score at the chosen point beside the best on the test rows. The grid may hold C, gamma and, for a
+    regression, epsilon.
+    """
+
+    folds: int = Field(5, ge=2)
+    """Of the training rows, shuffled; classes keep their shares."""
+
+
 class LimitsConfig(_ConfigPart):
     """What one reduction or one fit may take; beyond it the worker is stopped and the record says so."""
 
     seconds: float = Field(600, gt=0)
-    """Time of one reduction or fit with its prediction."""
+    """Time of one reduction or fit with its prediction; of a selection, times its fits."""
     memory_mb: float | None = Field(None, gt=0)
     """Memory of a worker process."""
     tasks: int = Field(50_000, ge=1)
@@ -219,6 +230,8 @@ class Config(_ConfigPart):
     """Before each solver that names none of its own; ``none`` for no reduction."""
     grid: Grid = {}
     """Parameters that all methods share, each with its list of values; powers are written ``2^-4``."""
+    select: SelectConfig | None = None
+    """Also choose a grid point by cross-validation on the training rows; see below."""
     baseline: str | None = None
     """The method that the others are compared with."""
     control: bool = True
@@ -346,6 +359,6 @@ def explained(path: str | os.PathLike, error: ValidationError) -> InputError:
 
 def _keys(parents: tuple) -> list[str]:
     """The keys that are allowed at this place."""
-    owners = {"datasets": DatasetConfig, "split": SplitConfig, "limits": LimitsConfig}
+    owners = {"datasets": DatasetConfig, "split": SplitConfig, "select": SelectConfig, "limits": LimitsConfig}
     owner = owners.get(parents[0], Config) if parents else Config
     return [field.alias or name for name, field in owner.model_fields.items()]

@@ -11,7 +11,15 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from svmreduce.experiments.config import Config, DatasetConfig, LimitsConfig, MethodPart, SolverConfig, SplitConfig
+from svmreduce.experiments.config import (
+    Config,
+    DatasetConfig,
+    LimitsConfig,
+    MethodPart,
+    SelectConfig,
+    SolverConfig,
+    SplitConfig,
+)
 
 _PARTS = {
     "An experiment": Config,
@@ -19,6 +27,7 @@ _PARTS = {
     "split": SplitConfig,
     "solvers": SolverConfig,
     "reducers": MethodPart,
+    "select": SelectConfig,
     "limits": LimitsConfig,
 }
 _INTRODUCTION = """# Experiment files

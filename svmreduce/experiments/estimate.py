@@ -25,7 +25,8 @@ def estimate(agenda: Agenda, earlier: Run | None) -> tuple[float, float]:
         times = seen.get((task.kind, task.title, task.method))
         total += mean(times) if times else _rule_of_thumb(task)
         measured += times is not None
-    return min(total, agenda.config.limits.seconds * len(agenda.todo)), measured / max(1, len(agenda.todo))
+    most = agenda.config.limits.seconds * sum(task.fits for task in agenda.todo)
+    return min(total, most), measured / max(1, len(agenda.todo))
 
 
 def _rule_of_thumb(task: Task) -> float:
@@ -33,7 +34,7 @@ def _rule_of_thumb(task: Task) -> float:
     if task.kind == "reduction" or task.reducer is not None or "linear" in task.solver:
         return _LEAST + _PER_ROW * rows
     square = _PER_SQUARE * rows**2
-    return _LEAST + (square if task.solver.startswith("libsvm") else square / _FASTER)
+    return task.fits * (_LEAST + (square if task.solver.startswith("libsvm") else square / _FASTER))
 
 
 def _rows(task: Task) -> int:

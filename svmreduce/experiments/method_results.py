@@ -9,16 +9,26 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import fmean, median
 from typing import NamedTuple
 
-from svmreduce.experiments.records import FINISHED, NOT_CONVERGED, OK, RANDOM, Record
+from svmreduce.experiments.records import (
+    FINISHED,
+    NOT_CONVERGED,
+    OK,
+    RANDOM,
+    REDUCTION,
+    SELECTION,
+    Record,
+    controlled_label,
+)
 
 Point = tuple[tuple[str, Hashable], ...]
 """A grid point as sorted (name, value) pairs, so that 1 and 1.0 are the same."""
 
+FAIR = 0.1  # a random sample is a control of a reduction that keeps as many rows, up to this share of them
 _PROBLEM = ("C", "kernel", "gamma", "coef0", "degree", "epsilon")  # of a solver: what it minimises
 
 
@@ -81,6 +91,7 @@ class MethodResults:
     settings: Hashable  # the solver's parameters that the grid does not vary
     baseline: str | None
     cells: dict[Place, GridCell]
+    chosen: dict[tuple[int, int], Point] = field(default_factory=dict)  # by cross-validation, for each fold and seed
 
     @cached_property
     def done(self) -> dict[Place, GridCell]:
@@ -110,11 +121,14 @@ def find_rivals(own: MethodResults, methods: dict[str, MethodResults]) -> Method
     """Find what ``own`` is compared with among the methods of its data set."""
     engine = [method for method in methods.values() if own.reducer is not None and method.shares_engine(own)]
     samples = [method for method in engine if method.reducer == RANDOM and own.reducer != RANDOM]
+    samples = [sample for sample in samples if controlled_label(sample.label) == own.label] or [
+        sample for sample in samples if abs(_kept(sample) - _kept(own)) <= FAIR * _kept(own)
+    ]
     return MethodComparison(
         own=own,
         baseline=methods.get(own.baseline),
         same_engine=next((method for method in engine if method.reducer is None), None),
-        # Of several sample sizes the fair one is the nearest to what the reduction keeps.
+        # Of several the fair one is the nearest to what the reduction keeps.
         random_sample=min(samples, key=lambda sample: abs(_kept(sample) - _kept(own)), default=None),
         splits=frozenset(place.split for method in methods.values() for place in method.cells),
     )
@@ -127,20 +141,28 @@ def _kept(method: MethodResults) -> float:
 def collect(records: Iterable[Record]) -> dict[str, dict[str, MethodResults]]:
     """Methods by data set and label, in the order in which the records name them first."""
     records = list(records)
-    reductions = _shared_reductions(record for record in records if not record.is_fit)
+    reductions = _shared_reductions(record for record in records if record.kind == REDUCTION)
     fits: dict[str, dict[str, dict[Place, list[Record]]]] = {}
+    chosen: dict[tuple[str, str], dict[tuple[int, int], Point]] = defaultdict(dict)
     for record in records:
+        if record.kind == SELECTION and record.is_finished:
+            point = _frozen(record.point | (record.counters.get("chosen") or {}))
+            chosen[record.dataset, record.method][record.fold, record.seed] = point
         if record.is_fit:
             place = Place(_frozen(record.point), (record.fold, record.seed))
             by_method = fits.setdefault(record.dataset, {}).setdefault(record.method, {})
             by_method.setdefault(place, []).append(record)
     return {
-        dataset: {label: _method(label, places, reductions) for label, places in methods.items()}
+        dataset: {
+            label: _method(label, places, reductions, chosen[dataset, label]) for label, places in methods.items()
+        }
         for dataset, methods in fits.items()
     }
 
 
-def _method(label: str, places: dict[Place, list[Record]], reductions: dict[str, SharedReduction]) -> MethodResults:
+def _method(
+    label: str, places: dict[Place, list[Record]], reductions: dict[str, SharedReduction], chosen: dict
+) -> MethodResults:
     first = next(iter(places.values()))[0]
     varied = {*first.point, "random_state", "threads"}  # of the run, not of the method
     fixed = {name: value for name, value in first.solver_params.items() if name not in varied}
@@ -152,6 +174,7 @@ def _method(label: str, places: dict[Place, list[Record]], reductions: dict[str,
         settings=_frozen(fixed),
         baseline=first.baseline,
         cells={place: _cell(repeats, reductions) for place, repeats in places.items()},
+        chosen=chosen,
     )
 
 

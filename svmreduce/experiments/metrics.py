@@ -92,6 +92,14 @@ def best_score(own: MethodResults, fact: str) -> MetricValue:
     return _mean(best_point(own)[1])
 
 
+def chosen_score(own: MethodResults, fact: str) -> MetricValue:
+    """The mean over folds and seeds, each at the grid point that cross-validation on its training rows chose."""
+    if own.task != ("regression" if fact == "mse" else "classification"):
+        return NOTHING
+    cells = (own.done.get(Place(point, split)) for split, point in own.chosen.items())
+    return _mean(_known((cell for cell in cells if cell), fact))
+
+
 def accuracy_deviation(own: MethodResults) -> MetricValue:
     """Standard deviation over grid points of the fold means, about the mean of all cells."""
     centre, count = mean_of(own, "accuracy")
@@ -155,6 +163,9 @@ METRICS: dict[str, SummaryMetric] = {
         *_against("", "", lambda c: c.baseline),
         *_against("_same_engine", ", same engine", lambda c: c.same_engine),
         SummaryMetric("max_accuracy", "max. acc. (%)", "higher", 2, lambda c: best_score(c.own, "accuracy"), 100),
+        SummaryMetric(
+            "chosen_accuracy", "chosen acc. (%)", "higher", 2, lambda c: chosen_score(c.own, "accuracy"), 100
+        ),
         SummaryMetric("mean_accuracy", "mean acc. (%)", "higher", 2, lambda c: mean_of(c.own, "accuracy"), 100),
         SummaryMetric("std_accuracy", "std. acc. (%)", "lower", 2, lambda c: accuracy_deviation(c.own), 100),
         SummaryMetric(
@@ -168,6 +179,7 @@ METRICS: dict[str, SummaryMetric] = {
         SummaryMetric("auc", "AUC", "higher", 4, lambda c: mean_of(c.own, "auc")),
         SummaryMetric("mse", "MSE", "lower", 4, lambda c: mean_of(c.own, "mse")),
         SummaryMetric("best_mse", "best MSE", "lower", 4, lambda c: best_score(c.own, "mse")),
+        SummaryMetric("chosen_mse", "chosen MSE", "lower", 4, lambda c: chosen_score(c.own, "mse")),
         SummaryMetric(
             "random_sample_mse",
             "random MSE",

@@ -1,8 +1,9 @@
 """From an experiment to the flat list of what has to run: pure, and without running anything.
 
 Two levels: reductions, and the fits that share them. Most reductions depend on the rows and the kernel, not on C, and
-all C of a grid share one; a reducer that has a C of its own (bootstrap cleaning) reduces once per C. Nothing here loads
-data, but the user's files are hashed, and columns that small ones do not have are reported.
+all C of a grid share one; a reducer that has a C of its own (bootstrap cleaning) reduces once per C. Beside them stand
+selections of a grid point by cross-validation, which no fit waits for. Nothing here loads data, but the user's files
+are hashed, and columns that small ones do not have are reported.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from svmreduce.data.formats import read_rows
 from svmreduce.data.scaling import Scaler
 from svmreduce.errors import InputError
 from svmreduce.experiments.config import Config, MethodPart, SolverConfig
-from svmreduce.experiments.records import RANDOM, control_label
-from svmreduce.kernels import parse_kernel
+from svmreduce.experiments.records import RANDOM, SELECTION, control_label
+from svmreduce.kernels import KERNEL_CODES, PRECOMPUTED, parse_kernel
 from svmreduce.pipeline import share_parameters
 from svmreduce.reducers import REDUCERS
 from svmreduce.registry import build_method, nearest_name_error, parameters_of
@@ -39,9 +40,9 @@ _SMALL_FILE = 8 << 20  # bytes
 
 @dataclass(frozen=True)
 class Task:
-    """One reduction or one fit, as plain values that travel to any worker."""
+    """One reduction, fit or selection, as plain values that travel to any worker."""
 
-    kind: str  # "reduction" or "fit"
+    kind: str  # "reduction", "fit" or "selection"
     dataset: dict
     title: str  # of the data set
     split: dict
@@ -76,6 +77,14 @@ class Task:
         text = json.dumps(about, sort_keys=True, default=str)
         object.__setattr__(self, "id", hashlib.sha256(text.encode()).hexdigest()[:16])
 
+    @property
+    def fits(self) -> int:
+        """How many it stands for: a selection fits every point of its grid on every fold."""
+        if self.kind != SELECTION:
+            return 1
+        lists = (value for value in self.solver_params.values() if isinstance(value, list))
+        return self.solver_params["folds"] * math.prod(map(len, lists))
+
 
 @dataclass(frozen=True)
 class PlannedMethod:
@@ -109,6 +118,9 @@ def expand(config: Config) -> list[Task]:
         for seed, fold, repeat in product(config.seeds, range(split.folds or 1), range(config.repeats)):
             here = {"dataset": source, "title": dataset.title, "split": _plain(split), "seed": seed,
                     "scaling": config.scaling, "fold": fold, "threads": config.threads}  # fmt: skip
+            if config.select and config.fits and repeat == 0:
+                selections = [_selection_of(method, config, here) for method in methods]
+                tasks |= {(task.id, task.method): task for task in selections if task}
             for number, point in enumerate(points_of(config)):
                 order = list(methods)
                 random.Random(f"{config.name} {dataset.title} {seed} {fold} {repeat} {number}").shuffle(order)
@@ -171,6 +183,8 @@ def methods_of(config: Config) -> list[PlannedMethod]:
     for method in methods:  # so that a wrong value is reported now
         for point in points_of(config):
             _build(method, point, config.threads)
+    if config.select and not any(_selects(method, config) for method in methods):
+        raise InputError("select: no method has a kernel, and a C in the grid to choose")
     if not (config.fits or any(method.reducer for method in methods)):
         raise InputError("fits: false makes reductions only, and there is no reducer")
     return methods + (
@@ -274,6 +288,37 @@ def _tasks_of(method: PlannedMethod, methods: list[PlannedMethod], point: dict, 
     own_point = {key: value for key, value in point.items() if key in for_solver and key not in method.solver_params}
     own_code = _own_code(method.solver, method.reducer)
     yield Task("fit", point=own_point, repeat=repeat, reduction=reduction and reduction.id, own_code=own_code, **common)
+
+
+_SEARCHED = ("C", "gamma", "epsilon")  # what cross-validation can choose
+
+
+def _selects(method: PlannedMethod, config: Config) -> list[str]:
+    """The parameters of a method that the grid varies and cross-validation chooses; none if it is not an SVM."""
+    known = parameters_of(SOLVERS.get(method.solver))
+    varied = [key for key in config.grid if key in known and key not in method.solver_params]
+    own_kernel = method.solver_params.get("kernel", known.get("kernel"))
+    kernels = config.grid["kernel"] if "kernel" in varied else [own_kernel]
+    if "C" not in varied or not set(kernels) <= KERNEL_CODES.keys() - {PRECOMPUTED}:
+        return []
+    if others := [key for key in varied if key not in _SEARCHED and len(config.grid[key]) > 1]:
+        raise InputError(f"select: chooses {', '.join(_SEARCHED)}; leave out {others[0]} of the grid, or select")
+    return varied
+
+
+def _selection_of(method: PlannedMethod, config: Config, here: dict) -> Task | None:
+    """The search for the best grid point on these training rows; methods with the same kernel share it."""
+    varied = _selects(method, config)
+    if not varied:
+        return None
+    first = points_of(config)[0]
+    given = parameters_of(SOLVERS.get(method.solver)) | _parameters(method, first, here["threads"])[0]
+    names = ("kernel", "gamma", "coef0", "degree", "epsilon", "class_weight")
+    problem = {name: given[name] for name in names if given.get(name) is not None}
+    problem |= {key: config.grid[key] for key in varied if key in _SEARCHED}
+    fixed = {key: value for key, value in first.items() if key in varied and key not in _SEARCHED}
+    return Task(SELECTION, **here, repeat=0, method=method.label, solver="smo", reducer=None, reducer_params={},
+                solver_params=problem | {"folds": config.select.folds}, point=fixed)  # fmt: skip
 
 
 _COUNTED = ("builtins", "svmreduce", "sklearn")  # in the version of the code, or of a package

@@ -12,7 +12,7 @@ from svmreduce.experiments.method_results import MethodResults, collect
 from svmreduce.experiments.metrics import summarise
 from svmreduce.experiments.ordering import natural_key
 from svmreduce.experiments.panels import Panel, make_panels
-from svmreduce.experiments.records import Record
+from svmreduce.experiments.records import REDUCTION, Record
 from svmreduce.experiments.standing import Standings
 
 CONFIG = "config.yaml"
@@ -54,7 +54,7 @@ class Run:
 
     @cached_property
     def reductions(self) -> list[Record]:
-        return [record for record in self.records if not record.is_fit]
+        return [record for record in self.records if record.kind == REDUCTION]
 
     @cached_property
     def fits_of(self) -> dict[str, dict[str, list[Record]]]:

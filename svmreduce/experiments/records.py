@@ -1,4 +1,4 @@
-"""One record: the outcome of one reduction or one fit. The schema of ``records.jsonl`` is the fields of `Record`.
+"""One record: the outcome of one reduction, fit or selection. The fields of `Record` are the schema of a line.
 
 A record answers questions about itself (did it finish, whose control is it, which cell of the experiment does it
 fill), so that no reader repeats them. Sections without facts are empty, never None.
@@ -14,7 +14,7 @@ from svmreduce.experiments.ordering import natural_key, point_key
 OK, NOT_CONVERGED, SKIPPED = "ok", "not_converged", "skipped"
 FINISHED = (OK, NOT_CONVERGED)  # with times and scores: a model that stopped early is worse, not absent
 FAILED = ("timeout", "memory", "crash", "error")  # a skipped record has its cause elsewhere: no data, no reduction
-FIT, REDUCTION = "fit", "reduction"
+FIT, REDUCTION, SELECTION = "fit", "reduction", "selection"
 RANDOM = "random"  # the reducer that every control uses
 _CONTROL_SUFFIX = " (random control)"
 
@@ -36,36 +36,36 @@ class Record:
     Fields without a default are in every record that was ever written; `from_json` rejects a line that lacks one.
     """
 
-    kind: str  # "reduction" or "fit"
+    kind: str  # "reduction", "fit" or "selection"
     id: str  # hash of what was computed
-    status: str  # one of FINISHED, FAILED or "skipped"
-    reason: str = ""
-    experiment: str | None = None
-    scale: str | None = None
+    status: str  # ok, not_converged, timeout, memory, crash, error or skipped
+    reason: str = ""  # one line, if the status is not ok
+    experiment: str | None = None  # name of the config
+    scale: str | None = None  # smoke, small or full
     baseline: str | None  # label of the method that the others are compared with
     dataset: str  # its title
     task: str | None  # "classification" or "regression"; None if the data could not be loaded
-    fold: int
-    seed: int
-    repeat: int
+    fold: int  # from 0; 0 without cross-validation
+    seed: int  # of methods, generators, folds and holdouts
+    repeat: int  # of the same fit, for its time
     method: str  # label
-    solver: str | None
-    reducer: str | None
-    solver_params: dict
-    reducer_params: dict
+    solver: str | None  # name in the registry, or module:Class
+    reducer: str | None  # the same; None without a reduction
+    solver_params: dict  # as given; defaults are not written
+    reducer_params: dict  # the same
     point: dict  # of the grid
     reduction: str | None  # id of the reduction that a fit trains on
     size_of: str | None = None  # id of the reduction whose size a control's sample has
-    seconds: dict  # by stage
-    cpu_seconds: dict = field(default_factory=dict)
-    sizes: dict
-    counters: dict
-    scores: dict
-    memory_mb: float | None = None
+    seconds: dict  # wall-clock time by stage: load, reduce or convert, solve and predict; their total
+    cpu_seconds: dict = field(default_factory=dict)  # processor time by stage; fit is convert, reduce and solve
+    sizes: dict  # train_rows, kept_rows, test_rows, features, vectors
+    counters: dict  # n_iter, kernel_evals, objective, gap and what else the method counts
+    scores: dict  # on the test rows: accuracy, errors, auc; or mse, mae
+    memory_mb: float | None = None  # the most that reducing, fitting and predicting took
     log: str = ""  # its end, if the status is not ok
-    environment: dict = field(default_factory=dict)
-    engine: str | None = None
-    started: str = ""
+    environment: dict = field(default_factory=dict)  # host, processor, versions, code, load, threads, data
+    engine: str | None = None  # local or dask
+    started: str = ""  # date and time, UTC
     run: str = ""  # when the run started that made this record
 
     @property
@@ -141,7 +141,7 @@ class Record:
         if not isinstance(content, dict) or not content.keys() >= _NEEDED:
             raise ValueError("keys of a record are missing")
         check_fields(content)
-        if content["kind"] not in (FIT, REDUCTION) or content["status"] not in (*FINISHED, *FAILED, SKIPPED):
+        if content["kind"] not in (FIT, REDUCTION, SELECTION) or content["status"] not in (*FINISHED, *FAILED, SKIPPED):
             raise ValueError("its kind or status is unknown")
         return cls(**_typed(content))
 

@@ -103,7 +103,7 @@ def execute(agenda: Agenda, store: Store, engine, tell: Callable[[Record], None]
     done = dict(agenda.known)
     waiting, running = deque(agenda.todo), {}
     stamp = _now()
-    limits = agenda.config.limits.seconds, agenda.config.limits.memory_mb
+    limits = agenda.config.limits
 
     def finish(task: Task, answer: dict, started: str) -> None:
         packed = answer.pop("kept", None)
@@ -123,7 +123,9 @@ def execute(agenda: Agenda, store: Store, engine, tell: Callable[[Record], None]
                 if blocked:
                     finish(task, {"status": SKIPPED, "reason": blocked}, _now())
                 elif _is_ready(task, done):
-                    future = engine.submit(_message(task, done, store.folder), *limits)
+                    future = engine.submit(
+                        _message(task, done, store.folder), limits.seconds * task.fits, limits.memory_mb
+                    )
                     running[future] = task, _now()
                 else:
                     later.append(task)

@@ -21,14 +21,17 @@ import numpy as np
 import psutil
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import KFold, StratifiedKFold
 
 from svmreduce.errors import DataMissing, InputError
 from svmreduce.experiments import environment
 from svmreduce.experiments.load_split import training_and_test
 from svmreduce.experiments.primal import primal_objective
+from svmreduce.kernels import resolve_gamma
 from svmreduce.pipeline import fit_on, resolve_kernel_space
 from svmreduce.reducers import REDUCERS
 from svmreduce.registry import build_method
+from svmreduce.search import SVMSearchCV
 from svmreduce.solvers import SOLVERS
 from svmreduce.types import Dataset, Reduction
 
@@ -52,7 +55,7 @@ class Clock:
 
 
 def run_task(task: dict, kept: str | None = None, rows: int | None = None, on_start=lambda: None) -> dict:
-    """The facts of one reduction or one fit.
+    """The facts of one reduction, fit or selection.
 
     Parameters
     ----------
@@ -67,7 +70,7 @@ def run_task(task: dict, kept: str | None = None, rows: int | None = None, on_st
         split = training_and_test(*(task[key] for key in ("dataset", "split", "scaling", "fold", "seed")))
     # a reduction may be shared by solvers of different tasks
     registry, name = (REDUCERS, task["reducer"]) if task["kind"] == "reduction" else (SOLVERS, task["solver"])
-    method = registry.get(name)
+    method = SVMSearchCV if task["kind"] == "selection" else registry.get(name)
     if split.train.task not in method.tasks:
         return {"status": "skipped", "reason": f"{name} cannot do {split.train.task}"}
     if split.test.task != split.train.task:
@@ -83,6 +86,8 @@ def run_task(task: dict, kept: str | None = None, rows: int | None = None, on_st
     on_start()
     if task["kind"] == "reduction":
         facts |= _reduce(task, split.train, rows, clock)
+    elif task["kind"] == "selection":
+        facts |= _select(task, split.train, clock)
     else:
         facts |= _fit(task, split, kept, clock)
     facts["memory_mb"] = max(0.0, (facts.pop("peak_memory", None) or _peak_memory()) - before)
@@ -112,6 +117,40 @@ def _reduce(task, train, rows, clock) -> dict:
         "own_seconds": {"levels": levels} if levels else {},
         "kept": pack(kept),
     }
+
+
+def _select(task, train, clock) -> dict:
+    """The point of the grid that cross-validation on the training rows finds best."""
+    settings = dict(task["solver_params"])
+    axes = {name: settings.pop(name) for name in ("C", "gamma", "epsilon") if name in settings}
+    if train.task == "classification":
+        axes.pop("epsilon", None)
+    elif "epsilon" not in axes:
+        return {"status": "skipped", "reason": "a regression is selected by cross-validation only with an epsilon"}
+    varied = {name: given for name, given in axes.items() if isinstance(given, list)}
+    if "gamma" in axes:  # words mean what they mean for all training rows, as in the fits
+        given = axes["gamma"] if isinstance(axes["gamma"], list) else [axes["gamma"]]
+        axes["gamma"] = [resolve_gamma(one, train.X, settings["kernel"]) for one in given]
+    numbers = {name: list(axes[name]) for name in varied}
+    splitter = KFold if train.task == "regression" else StratifiedKFold
+    folds = splitter(settings.pop("folds"), shuffle=True, random_state=task["seed"])
+    search = SVMSearchCV(**axes, **settings, cv=folds, refit=False, threads=task["threads"])
+    with clock.stage("select"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of a class with fewer rows than folds
+        search.fit(train.X, train.y)
+    best = search.best_params_
+    # a linear kernel has the same fits for every gamma
+    places = {name: numbers[name].index(best[name]) if name in best else 0 for name in varied}
+    chosen = {name: given[places[name]] for name, given in varied.items()}
+    facts = {
+        "sizes": {"train_rows": train.n_rows, "features": train.n_features},
+        "counters": {"chosen": chosen, "n_iter": int(search.cv_results_["iterations"].sum()),
+                     "gap": float(search.cv_results_["max_gap"].max())},
+        "scores": {search.scorer_: abs(search.best_score_)},
+    }  # fmt: skip
+    if not search.converged_:
+        facts |= {"status": "not_converged", "reason": "some of its fits stopped before they reached their tolerance"}
+    return facts
 
 
 def _fit(task, split, packed, clock) -> dict:

@@ -54,7 +54,8 @@ class GridSearch:
     C : ascending
     folds : ClassFold or RegressionFold per fold
     measure : of a fold, its predictions and decision values
-    reduce : (kernel, fold) -> rows and weights to train on instead of all, optional
+    reduce : (kernel, problem) -> the problem on fewer rows, optional; ``reduce.keeps_few`` says that the matrix of all
+        rows is not worth its time
     """
 
     def __init__(self, X, kernels, C, folds, measure, *, tol=1e-3, cache_mb=2048, threads=None, reduce=None):
@@ -65,7 +66,7 @@ class GridSearch:
         self._lock = Lock()
         matrix_mb = 4 * X.shape[0] ** 2 / 2**20
         fit = int((cache_mb - 64) / matrix_mb) - 1  # one matrix is shared by all gammas
-        self.shares_matrix = reduce is None and fit >= 1
+        self.shares_matrix = fit >= 1 and not (reduce is not None and reduce.keeps_few)
         self.threads = min(self.threads, fit) if self.shares_matrix else self.threads
 
     def run(self, report: Callable[[int, int, PathResult], object], done=frozenset(), deadline=None, stop=None):
@@ -140,6 +141,7 @@ class GridSearch:
         used = np.zeros((len(self.C), self.X.shape[0]), bool)
         gaps, steps, evals = np.zeros(len(self.C)), np.zeros(len(self.C), np.int64), 0
         for p, problem in enumerate(problems):
+            problem = problem if self.reduce is None else self.reduce(self.kernels[g], problem)
             if K is not None:
                 evals += self._on_matrix(K, problem, fold, decisions[:, :, p], used, gaps, steps)
             else:
@@ -163,8 +165,6 @@ class GridSearch:
 
     def _on_rows(self, kernel: KernelSpec, problem, fold, decisions, used, gaps, steps) -> int:
         """Without a matrix: the engine, each C from the last solution times the ratio."""
-        if self.reduce is not None:
-            problem = self.reduce(kernel, problem)
         rows = problem.rows[: len(np.unique(problem.rows))]  # a regression has every row twice
         doubled = rows.size < problem.rows.size
         X = self.X[problem.rows] if doubled else self.X[rows]

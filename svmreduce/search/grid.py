@@ -26,9 +26,9 @@ def values_of(name: str, given: float | Iterable[float], *, zero: bool = False) 
     return np.unique(numbers)
 
 
-def parsed_list(name: str, text: str) -> np.ndarray:
+def parsed_list(name: str, text: str, *, zero: bool = False) -> np.ndarray:
     """``0.1,1,10``"""
-    return values_of(name, [_number(name, word) for word in text.split(",") if word.strip()])
+    return values_of(name, [_number(name, word) for word in text.split(",") if word.strip()], zero=zero)
 
 
 def parsed_powers(name: str, text: str) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from threading import Lock
 
 import numpy as np
 
@@ -16,16 +17,20 @@ SHARE, LEAST = 0.1, 500  # of ``random``: one row in ten, but some hundred
 class _Screen:
     """Calls with a kernel and a problem give the problem on fewer rows; counts what it kept."""
 
+    keeps_few = False
+
     def __init__(self, X, seed, threads):
         self.X, self.seed, self.threads = X, seed, threads
         self.given = self.kept = 0
+        self._lock = Lock()
 
     def __call__(self, kernel, problem: DualProblem) -> DualProblem:
         if np.unique(problem.rows).size < problem.rows.size:
             raise InputError("screening is for classification; leave out screen")
         places, weights = self.choose(kernel, problem)
-        self.given += problem.rows.size
-        self.kept += places.size
+        with self._lock:
+            self.given += problem.rows.size
+            self.kept += places.size
         parts = {name: getattr(problem, name)[places] for name in ("rows", "target", "lower", "upper")}
         return replace(problem, **parts | {"lower": parts["lower"] * weights, "upper": parts["upper"] * weights})
 
@@ -38,6 +43,8 @@ class _Aesvm(_Screen):
 
 
 class _Random(_Screen):
+    keeps_few = True
+
     def choose(self, kernel, problem):
         """The same share of both classes; each row stands for as many as were left out per row."""
         rng = np.random.default_rng(self.seed)

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from time import monotonic, perf_counter
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold, check_cv
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from svmreduce.checks import POSITIVE
 from svmreduce.errors import InputError
-from svmreduce.kernels import KERNEL_CODES, KernelSpec
+from svmreduce.kernels import KERNEL_CODES, PRECOMPUTED, KernelSpec
 from svmreduce.rows import canonical_rows
+from svmreduce.search.cells import Cells
 from svmreduce.search.fold_paths import GridSearch, with_gamma
 from svmreduce.search.grid import USUAL_C, check_size, usual_gammas, values_of
 from svmreduce.search.journal import Journal
 from svmreduce.search.measures import score_named
-from svmreduce.search.problems import ClassFold, RegressionFold
+from svmreduce.search.problems import ClassFold, RegressionFold, weight_by_code
 from svmreduce.search.screening import reducer_named
 from svmreduce.solvers.base import ROWS
 from svmreduce.solvers.libsvm import LibsvmSVR
@@ -114,6 +116,14 @@ class SVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         self.screen = screen
         self.budget = budget
 
+    tasks = ("classification", "regression")
+
+    @classmethod
+    def warm_up(cls) -> None:
+        """Compile everything that a search needs on a toy problem, off the clock."""
+        X = np.random.default_rng(0).random((40, 2))
+        cls(C=[1, 10], gamma=[1.0], cv=2, refit=False, threads=1).fit(X, np.arange(40) % 2)
+
     # ------------------------------------------------------------ fit
 
     def fit(
@@ -135,7 +145,8 @@ class SVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         journal : Journal, optional
             Keeps what is done, and knows what was done before.
         report : callable, optional
-            Called with (paths done, paths in all, best cell so far) after each gamma and fold.
+            Called with (paths done, paths in all, best cell so far) after each gamma and fold; while it screens, with
+            the keyword stage, too.
         stop : callable, optional
             Asked before each of them; true ends the search with what is done.
         """
@@ -148,16 +159,19 @@ class SVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         self.n_splits_ = len(splits)
         name, score = score_named(self.scoring, self.task())
         self.scorer_ = name
-        shape = (len(self.C_), len(self.gamma_), len(self.epsilon_), len(splits))
-        self._scores, self._vectors = np.full(shape, np.nan), np.full(shape, np.nan)
-        self._gaps, self._steps = np.zeros(shape), np.zeros(shape, np.int64)
+        self.cells_ = Cells(len(self.C_), len(self.gamma_), len(self.epsilon_), len(splits))
         self.kernel_evals_, self.screened_ = 0, None
-        wanted = np.ones(shape[:3], bool)
         if self.screen is not None:
-            wanted = self._screened(X, targets, splits, score, shape, deadline)
-        self._search(X, targets, splits, score, wanted, journal, report, deadline)
+            self._screen(X, targets, splits, score, report, deadline)
+        begun = perf_counter()
+        self._search(X, targets, splits, score, journal, report, deadline)
+        if self.screened_ is not None and not (journal and journal.known):  # else the rest took less than it takes
+            rate = (perf_counter() - begun) / (self.screened_["cells"] * len(splits))
+            self.screened_["seconds_saved"] = self.screened_["exact_fits_saved"] * rate - self.screened_["seconds"]
         self._stop = None
-        self.collect()
+        self.cv_results_, self.best_index_ = self.cells_.results(self.params_of)
+        self.best_params_ = self.cv_results_["params"][self.best_index_]
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
         self.search_time_ = perf_counter() - start
         if self.refit:
             start = perf_counter()
@@ -182,8 +196,12 @@ class SVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         return X, y, codes
 
     def _axes(self, X) -> None:
-        if self.kernel not in KERNEL_CODES:
-            raise InputError(f"a search takes one of the kernels {', '.join(KERNEL_CODES)}; got {self.kernel!r}")
+        known = [name for name in KERNEL_CODES if name != PRECOMPUTED]
+        if self.kernel not in known:
+            raise InputError(f"a search takes one of the kernels {', '.join(known)}; got {self.kernel!r}")
+        for name in ("tol", "cache_mb"):
+            if not POSITIVE.is_right(getattr(self, name)):
+                raise InputError(f"{name} must be {POSITIVE.what}, got {getattr(self, name)!r}")
         self.C_ = values_of("C", USUAL_C if self.C is None else self.C)
         if self.kernel == "linear":
             self.gamma_ = np.ones(1)
@@ -201,16 +219,12 @@ class SVMSearchCV(MetaEstimatorMixin, BaseEstimator):
     def _folds(self, targets, splits, epsilon) -> list:
         if self.epsilon is not None:
             return [RegressionFold(targets, train, test, epsilon) for train, test in splits]
-        weight = self.class_weight
-        if isinstance(weight, dict):
-            unknown = [label for label in weight if label not in self.classes_]
-            if unknown:
-                raise InputError(f"class_weight: there is no class {unknown[0]!r} among the labels")
-            weight = {code: weight.get(label, 1.0) for code, label in enumerate(self.classes_.tolist())}
+        weight = weight_by_code(self.class_weight, self.classes_)
         return [ClassFold(targets, train, test, weight) for train, test in splits]
 
-    def _search(self, X, targets, splits, score, wanted, journal, report, deadline, reduce=None) -> None:
-        """Fill the scores of the wanted cells; journal and report see every path."""
+    def _search(self, X, targets, splits, score, journal, report, deadline, reduce=None) -> None:
+        """Fill the wanted cells; journal and report see every path."""
+        cells, wanted = self.cells_, self.cells_.wanted
         kernel = KernelSpec(self.kernel, 1.0, self.coef0, self.degree)
         paths = int(wanted.any(axis=0).sum()) * len(splits)
         done_paths = 0
@@ -233,8 +247,7 @@ class SVMSearchCV(MetaEstimatorMixin, BaseEstimator):
                 def keep(place, f, result, known=False, gammas=gammas, e=e, epsilon=epsilon, C=C, chosen=chosen):
                     nonlocal done_paths
                     g = gammas[place]
-                    self._scores[chosen, g, e, f], self._vectors[chosen, g, e, f] = result.scores, result.vectors
-                    self._gaps[chosen, g, e, f], self._steps[chosen, g, e, f] = result.gaps, result.steps
+                    cells.put(chosen, g, e, f, result)
                     self.kernel_evals_ += result.kernel_evals
                     done_paths += 1
                     if journal is not None and not known:
@@ -250,63 +263,31 @@ class SVMSearchCV(MetaEstimatorMixin, BaseEstimator):
                             keep(place, f, known, known=True)
                             done.add((place, f))
                 grid.run(keep, done, deadline, self._stop)
-        self.converged_ = bool((self._gaps <= self.tol).all())
+        self.converged_ = bool((cells.gaps <= self.tol).all())
 
-    def _screened(self, X, targets, splits, score, shape, deadline) -> np.ndarray:
-        """Which cells deserve all rows: the best of a search on fewer rows."""
-        start = perf_counter()
+    def _screen(self, X, targets, splits, score, report, deadline) -> None:
+        """Find out which cells deserve all rows: the best of a search on fewer rows."""
+        start, cells = perf_counter(), self.cells_
         reduce = reducer_named(self.screen, X, self.random_state, self.threads)
-        self._search(X, targets, splits, score, np.ones(shape[:3], bool), None, None, deadline, reduce)
-        means = self._scores.mean(axis=3)
-        wanted = np.zeros(shape[:3], bool)
-        best = np.argsort(-np.where(np.isnan(means), -np.inf, means), axis=None)[: self.SCREENED_CELLS]
-        wanted[np.unravel_index(best, wanted.shape)] = True
-        kept = reduce.kept / max(1, reduce.given)
-        self.screened_ = {"by": self.screen, "rows_kept": kept, "seconds": perf_counter() - start,
-                          "cells": int(wanted.sum()), "exact_fits_saved": int((~wanted).sum()) * shape[3]}  # fmt: skip
-        self._screen_scores = means
-        self._scores[:], self._vectors[:] = np.nan, np.nan
-        self._gaps[:], self._steps[:] = 0.0, 0
-        return wanted
+        told = report and partial(report, stage="screening: ")
+        self._search(X, targets, splits, score, None, told, deadline, reduce)
+        cells.want_best(self.SCREENED_CELLS)
+        left_out = int((~cells.wanted).sum())
+        self.screened_ = {"by": self.screen, "rows_kept": reduce.kept / max(1, reduce.given),
+                          "seconds": perf_counter() - start, "cells": int(cells.wanted.sum()),
+                          "exact_fits_saved": left_out * len(splits)}  # fmt: skip
 
     SCREENED_CELLS: ClassVar[int] = 8
 
     # ------------------------------------------------------------ results
 
-    def _means(self) -> np.ndarray:
-        """Mean scores, nan where a fold is missing."""
-        return self._scores.mean(axis=-1)
-
     def _best_so_far(self) -> dict | None:
-        means = self._means()
-        if np.isnan(means).all():
+        best = self.cells_.best()
+        if best is None:
             return None
-        c, g, e = np.unravel_index(np.nanargmax(means), means.shape)
-        return {"C": self.C_[c], "gamma": self.gamma_[g], "epsilon": self.epsilon_[e], "score": means[c, g, e]}
-
-    def collect(self) -> None:
-        """``cv_results_`` and the best cell; of equal ones the smallest C, then the smallest gamma."""
-        cells = list(np.ndindex(self._scores.shape[:3]))
-        scores = np.array([self._scores[cell] for cell in cells])
-        mean = scores.mean(axis=1)
-        params = [self.params_of(*cell) for cell in cells]
-        filled = np.where(np.isnan(mean), np.nanmin(mean) - 1 if not np.isnan(mean).all() else 0.0, mean)
-        self.cv_results_ = {
-            "params": params,
-            **{f"param_{key}": np.ma.array([one[key] for one in params]) for key in params[0]},
-            **{f"split{f}_test_score": scores[:, f] for f in range(self.n_splits_)},
-            "mean_test_score": mean,
-            "std_test_score": scores.std(axis=1),
-            "rank_test_score": rankdata(-filled, method="min").astype(np.int32),
-            "mean_vectors": np.array([self._vectors[cell].mean() for cell in cells]),
-            "max_gap": np.array([self._gaps[cell].max() for cell in cells]),
-            "iterations": np.array([self._steps[cell].sum() for cell in cells]),
-        }
-        if np.isnan(mean).all():
-            raise InputError("no cell was finished: give more time (budget) or a smaller grid")
-        self.best_index_ = int(np.nanargmax(mean))
-        self.best_params_ = params[self.best_index_]
-        self.best_score_ = float(mean[self.best_index_])
+        c, g, e = best
+        score = self.cells_.scores[best].mean()
+        return {"C": self.C_[c], "gamma": self.gamma_[g], "epsilon": self.epsilon_[e], "score": score}
 
     def params_of(self, c: int, g: int, e: int) -> dict:
         """The parameters of a cell, by its places on the axes of C, gamma and epsilon."""

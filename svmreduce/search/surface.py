@@ -19,14 +19,13 @@ class Surface:
     def __init__(self, search):
         self.search = search
         self.sign = -1 if search.scorer_ == "mse" else 1
-        scores = search._scores
-        self.mean, self.std = scores.mean(axis=3), scores.std(axis=3)
+        self.mean, self.std = search.cells_.mean, search.cells_.scores.std(axis=3)
         self.best = np.unravel_index(search.best_index_, self.mean.shape)
         self.error = self.standard_error(self.best)
 
     def standard_error(self, cell) -> float:
         """Of the mean over the folds."""
-        scores = self.search._scores[cell]
+        scores = self.search.cells_.scores[cell]
         return float(scores.std(ddof=1) / np.sqrt(scores.size)) if scores.size > 1 else 0.0
 
     def as_good(self) -> list[tuple]:
@@ -36,7 +35,7 @@ class Surface:
 
     def simplest(self) -> tuple:
         """Of the cells that are as good the one with the fewest support vectors, then the smallest C."""
-        vectors = self.search._vectors.mean(axis=3)
+        vectors = self.search.cells_.vectors.mean(axis=3)
         return min(self.as_good(), key=lambda cell: (vectors[cell], cell))
 
     def cell(self, place: tuple) -> dict:
@@ -46,12 +45,12 @@ class Surface:
             **self.search.params_of(*place),
             self.search.scorer_: self.sign * float(self.mean[place]) if finished else None,
             "std": float(self.std[place]) if finished else None,
-            "vectors": float(self.search._vectors[place].mean()) if finished else None,
+            "vectors": float(self.search.cells_.vectors[place].mean()) if finished else None,
             "status": "finished" if finished else self.why_not(place),
         }
 
     def why_not(self, place: tuple) -> str:
-        return "screened out" if self.search.screened_ is not None else "not finished"
+        return "not finished" if self.search.cells_.wanted[place] else "screened out"
 
     def table(self) -> list[str]:
         """One line per gamma, one column per C; the best cell has an asterisk, those as good a plus sign."""

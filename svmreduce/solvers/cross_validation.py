@@ -27,12 +27,7 @@ def held_out(
     estimator, X, y, sample_weight, folds: int, seed: int, rows_of: RowsOfFold | None = None
 ) -> Iterator[tuple[np.ndarray, Matrix, object]]:
     """For every fold its row numbers, its rows, and the estimator fitted to all others; classes keep their shares."""
-    from sklearn.model_selection import KFold, StratifiedKFold  # half a second, for those who need it
-
-    splitter = (StratifiedKFold if is_classifier(estimator) else KFold)(folds, shuffle=True, random_state=seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of a class with fewer rows than folds
-        parts = list(splitter.split(np.zeros(len(y)), y))
+    parts = fold_parts(estimator, y, folds, seed)
     if rows_of is None:
         is_table = get_tags(estimator).input_tags.pairwise  # of kernel values: columns are rows, too
         rows_of = partial(_slices, X, is_table)
@@ -46,16 +41,35 @@ def held_out(
         yield test, of_test, fitted
 
 
+def fold_parts(estimator, y, folds: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Row numbers for training and test of every fold."""
+    from sklearn.model_selection import KFold, StratifiedKFold  # half a second, for those who need it
+
+    splitter = (StratifiedKFold if is_classifier(estimator) else KFold)(folds, shuffle=True, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of a class with fewer rows than folds
+        return list(splitter.split(np.zeros(len(y)), y))
+
+
 def _slices(X, is_table: bool, train, test) -> tuple[Matrix, Matrix]:
     return (X[train][:, train], X[test][:, train]) if is_table else (X[train], X[test])
 
 
 def cross_validate(
-    estimator, X, y, sample_weight=None, *, folds: int = 5, seed: int = 0, rows_of: RowsOfFold | None = None
+    estimator,
+    X,
+    y,
+    sample_weight=None,
+    *,
+    folds: int = 5,
+    seed: int = 0,
+    rows_of: RowsOfFold | None = None,
+    at_once: Callable | None = None,
 ) -> np.ndarray:
     """A prediction for every row by a model that was trained on the other folds.
 
-    ``rows_of(train, test)`` gives the rows of a fold, if they are not just those of ``X``.
+    ``rows_of(train, test)`` gives the rows of a fold, if they are not just those of ``X``. ``at_once(parts)`` gives the
+    predictions of all folds, for a solver that need not be fitted to one after the other, or None.
     """
     y = np.asarray(y)
     if not 2 <= folds <= len(y):
@@ -66,6 +80,13 @@ def cross_validate(
     if len(counts) < 2 or counts[-2] < 2:
         raise InputError("folds need two classes of at least two rows each, so that every part has both")
     predicted = np.empty_like(y)
+    if at_once is not None:
+        parts = fold_parts(estimator, y, folds, seed)
+        found = at_once(parts)
+        if found is not None:
+            for (_, test), labels in zip(parts, found, strict=True):
+                predicted[test] = labels
+            return predicted
     for test, rows, fitted in held_out(estimator, X, y, sample_weight, folds, seed, rows_of):
         predicted[test] = fitted.predict(rows)
     return predicted

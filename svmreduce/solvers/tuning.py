@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -37,7 +37,8 @@ def tune_C(
     values: Iterable[float] = C_GRID,
     share: float = VALIDATION_SHARE,
     seed: int = 0,
-    progress: Callable[[float, float, float], object] | None = None,
+    progress: Callable[[float, float, float | None], object] | None = None,
+    at_once: Callable | None = None,
 ) -> Tuning:
     """Try every C on one part of the rows, and see which classifies the other part best.
 
@@ -51,7 +52,9 @@ def tune_C(
     values : what C may be, 2⁰ … 2¹² if not given
     share : the part that is held out; classes keep their shares
     seed : chooses it
-    progress : called with C, accuracy and seconds after each fit
+    progress : called with C, accuracy and seconds (None if all C are fitted at once) after each fit
+    at_once : called with the solver, rows, labels, weights, a list of (train, test) and the values; gives for each pair
+        the predictions for every C, or None if this solver has to be fitted to one C after the other
     """
     if "classification" not in solver.tasks:
         raise InputError(f"{type(solver).__name__} does not classify: there is no accuracy to tune C by")
@@ -64,14 +67,22 @@ def tune_C(
     trial = clone(solver)
     if isinstance(getattr(trial, "gamma", None), str) and getattr(trial, "kernel", "rbf") != "linear":
         trial.set_params(gamma=resolve_gamma(trial.gamma, X, getattr(trial, "kernel", "rbf")))
-    accuracies = {}
-    for C in sorted(values):
+    accuracies, values = {}, sorted(values)
+    found = at_once(trial, X, y, weights, [(train, test)], values) if at_once else None
+    fits = _one_by_one(trial, X, y, weights, train, test, values) if found is None else found[0]
+    start = perf_counter()
+    for C, labels in zip(values, fits, strict=True):
+        right = labels == y[test]
+        accuracies[C] = float(np.average(right, weights=None if weights is None else weights[test]))
+        if progress:
+            progress(C, accuracies[C], perf_counter() - start if found is None else None)
         start = perf_counter()
+    return Tuning(max(accuracies, key=accuracies.get), accuracies)
+
+
+def _one_by_one(trial, X, y, weights, train, test, values) -> Iterator[np.ndarray]:
+    for C in values:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # a trial may end early; the final fit says so
             trial.set_params(C=C).fit(X[train], y[train], None if weights is None else weights[train])
-        right = trial.predict(X[test]) == y[test]
-        accuracies[C] = float(np.average(right, weights=None if weights is None else weights[test]))
-        if progress:
-            progress(C, accuracies[C], perf_counter() - start)
-    return Tuning(max(accuracies, key=accuracies.get), accuracies)
+        yield trial.predict(X[test])

@@ -88,7 +88,7 @@ def test_a_run_that_was_cut_off_resumes_to_the_same(rows, tmp_path):
     assert without_times(record_of(*GRID, "--state", state, rows)) == without_times(whole)
     state.write_bytes(b"".join(lines[:4]) + lines[4][:25])  # as a process leaves it that is killed while it writes
     again = run("--json", *GRID, "--state", state, rows)
-    assert "resuming: 3 of" in again.stderr
+    assert "has 3 paths along C" in again.stderr
     assert without_times(json.loads(again.stdout)) == without_times(whole)
     assert sorted(state.read_bytes().splitlines()) == sorted(b"".join(lines).splitlines())
 
@@ -128,6 +128,9 @@ def test_a_budget_that_ends_early_says_what_is_missing(rows, tmp_path, monkeypat
         (["--metric", "acc"], "acc"),
         (["--metric", "mse"], "mse does not measure classification"),
         (["--folds", "80"], "too few for 80 folds"),
+        (["--epsilon", "-1"], "--epsilon must be numbers >= 0, got -1"),
+        (["--tol", "0"], "tol must be a positive number, got 0"),
+        (["--kernel", "precomputed"], "a search takes one of the kernels"),
         (["--screen", "some"], "some"),
     ],
 )

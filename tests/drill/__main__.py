@@ -19,9 +19,9 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from svmreduce.cli import tune
 from svmreduce.data import libsvm_text
 from svmreduce.reducers.derive_rs import DeriveRS
+from svmreduce.search import SVMSearchCV
 from svmreduce.solvers.smo import SMO
 from tests.bench.output import keep, machine
 from tests.drill import data_kinds, experiment_kinds, process_kinds, tool_kinds
@@ -72,7 +72,7 @@ def drill(
     seconds: float, seed: str, kinds: list[str], keep: Path, *, cases: float = math.inf, tell=_tell
 ) -> dict[str, Counter]:
     """Case after case until the time is over, or every kind has had so many; counts by kind and outcome."""
-    for compile_all in (SMO.warm_up, DeriveRS.warm_up, libsvm_text.warm_up, tune.warm_up_search):
+    for compile_all in (SMO.warm_up, DeriveRS.warm_up, libsvm_text.warm_up, SVMSearchCV.warm_up):
         compile_all()  # which is not hanging
     counts: dict[str, Counter] = {kind: Counter() for kind in kinds}
     numbers, spent = Counter(), Counter()

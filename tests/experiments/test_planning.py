@@ -2,9 +2,11 @@
 
 from collections import Counter
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from svmreduce.errors import InputError
 from svmreduce.experiments import planning
 from svmreduce.experiments.config import Config
 from svmreduce.experiments.planning import expand, methods_of
@@ -100,3 +102,11 @@ def test_names_do_not_change_what_is_computed_but_own_code_does(tmp_path, monkey
     planning._own_code.cache_clear()
     (changed,) = plan(solvers=[solver])
     assert first.id == renamed.id != changed.id
+
+
+def test_what_cross_validation_cannot_choose_is_refused():
+    with pytest.raises(InputError, match="select: chooses C, gamma, epsilon; leave out degree"):
+        plan(grid={"C": [1, 2], "degree": [2, 3]}, select={"folds": 2})
+    with pytest.raises(InputError, match="select: no method has a kernel, and a C in the grid"):
+        plan(solvers=["liblinear"], grid={"C": [1, 2]}, select={"folds": 2})
+    assert [task.fits for task in plan(grid={"C": [1, 2], "gamma": [1]}, select={"folds": 3})] == [6, 1, 1]

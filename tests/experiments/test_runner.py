@@ -308,3 +308,28 @@ def test_a_full_disk_names_the_file_of_a_reduction(tmp_path, monkeypatch):
     path = tmp_path / "reductions" / "abc.npz"
     with pytest.raises(InputError, match=r"abc\.npz: cannot be written \(No space left on device\)"):
         runner._keep(path, b"rows")
+
+
+def test_a_point_is_selected_on_the_training_rows_once_for_all_methods_of_a_kernel(tmp_path):
+    grid = {"C": [0.01, 10, 100], "gamma": ["scale", 4], "kernel": ["rbf"]}
+    solvers = ["smo", "libsvm", "liblinear", {"name": "smo", "kernel": "linear", "as": "line"}]
+    config = load(write(tmp_path, solvers=solvers, grid=grid, select={"folds": 3}, split={"folds": 2}))
+    folder = tmp_path / "run"
+    agenda = runner.make_agenda(config, expand(config), None, folder)
+    with store.Store(folder) as writer, open_engine("local", jobs=1, threads=1) as workers:
+        writer.write_plan(agenda.as_dict())
+        runner.execute(agenda, writer, workers)
+    read = store.read(folder)
+    selections = [record for record in read.records if record.kind == "selection"]
+    assert Counter(record.method for record in selections) == {"smo": 2, "libsvm": 2, "line": 2}
+    assert len({record.id for record in selections}) == 4 and all(record.is_ok for record in selections)
+    assert run(config, folder)[1] == 0  # nothing is made again
+    figures = {row["method"]: row for row in read.summary}
+    for label in ("smo", "libsvm"):
+        cells = read.methods["board"][label]
+        points = {record.fold: record.counters["chosen"] for record in selections if record.method == label}
+        expected = [cell.accuracy for place, cell in cells.done.items()
+                    if dict(place.point) == points[place.split[0]] | {"kernel": "rbf"}]  # fmt: skip
+        assert len(expected) == 2 and figures[label]["chosen_accuracy"] == pytest.approx(sum(expected) / 2)
+
+    assert figures["line"]["chosen_accuracy"] is not None and figures["liblinear"]["chosen_accuracy"] is None

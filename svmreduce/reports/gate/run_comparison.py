@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 
 from svmreduce.experiments.ordering import natural_key
 from svmreduce.experiments.recorded_run import Run
-from svmreduce.experiments.records import NOT_CONVERGED, OK, Record
+from svmreduce.experiments.records import NOT_CONVERGED, OK, REDUCTION, SELECTION, Record
 from svmreduce.experiments.tolerances import DEFAULTS, GATE_METRICS, TIME_RATIO, GateMetric, GateTolerance
 
 REGRESSION, MISSING, IMPROVED, CHANGED = "regression", "missing", "improved", "changed"
@@ -193,7 +193,7 @@ def _for_processors(
 
 
 def _stage(record: Record) -> str:
-    return "solve" if record.is_fit else "reduce"
+    return {REDUCTION: "reduce", SELECTION: "select"}.get(record.kind, "solve")
 
 
 def _cpu_seconds(record: Record) -> float | None:

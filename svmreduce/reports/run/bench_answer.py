@@ -6,11 +6,14 @@ import math
 from textwrap import fill, wrap
 
 from svmreduce.experiments.recorded_run import Run
+from svmreduce.experiments.standing import TOO_SHORT
 from svmreduce.printable import duration
-from svmreduce.reports.run.verdict import DatasetVerdict, verdicts
+from svmreduce.reports.run.verdict import NO_TIME, DatasetVerdict, verdicts
 from svmreduce.reports.run.wording import times
 
 _HEIGHT, _WIDTH = 9, 64
+RARE = 0.9  # share of the largest class: accuracy then says little
+NEAR = 0.02  # of accuracy: no more than the same answer for every row
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -27,12 +30,12 @@ def answer(run: Run, measured, point: dict, config, guess: dict) -> dict:
         "not_run": {label: why._asdict() for label, why in measured.not_run.items()},
         "baseline": _baseline(verdict, measured),
         "full_seconds": _full_seconds(verdict, measured, config),
-        "guess": guess | {"is_beaten": _beats(verdict, guess["score"], measured.judged_test_rows)},
+        "guess": guess | _against_guess(verdict, guess["score"], measured.judged_test_rows),
     }
     sentences = [*verdict.sentences(), *_about_exact(verdict, measured), *_about_baseline(verdict, found)]
     if measured.judged_rows < measured.rows:
         where = f"on {measured.judged_rows:,} of {measured.rows:,} rows"
-        said = (sentence.replace(" on all rows", "") for sentence in verdict.sentences())  # they are not all here
+        said = (text.replace(" on all rows", "") for text in verdict.sentences() if text != NO_TIME)  # not all here
         sentences = [f"The budget does not suffice for all rows; {where}:", *said]
     if verdict.recommended is not None:
         about = _about_guess(found["guess"], verdict)
@@ -40,6 +43,12 @@ def answer(run: Run, measured, point: dict, config, guess: dict) -> dict:
             sentences.append(about)
         else:
             sentences = [about, *(text.replace("Use ", "If anything, use ", 1) for text in sentences)]
+    usual = "mse" if verdict.is_regression else "accuracy"
+    if point["metric"] != usual:
+        chosen = f"C and gamma were chosen by {point['metric']}, {point['score']:.4g} in cross-validation"
+        sentences.append(f"{chosen}; this verdict is about {'RMSE' if verdict.is_regression else usual}.")
+    elif not verdict.is_regression and guess["score"] > RARE and not found["guess"]["is_beaten"]:
+        sentences.append("With classes so unequal, --metric auc or balanced_accuracy chooses C and gamma better.")
     found["sentences"] = sentences
     found["on_parts"] = {label: [cost._asdict() for cost in measured.growth[label].costs] for label in labels}
     return found
@@ -72,20 +81,23 @@ def _baseline(verdict: DatasetVerdict, measured) -> dict | None:
     }
 
 
-def _beats(verdict: DatasetVerdict, score: float, rows: int) -> bool:
-    """Whether what is recommended is better than the same answer for every row, beyond chance."""
+def _against_guess(verdict: DatasetVerdict, score: float, rows: int) -> dict[str, bool]:
+    """Whether what is recommended is better than the same answer for every row, beyond chance; and if not, near it."""
     best = verdict.recommended
     if best is None or verdict.is_regression:
-        return best is not None and best.score < score
+        return {"is_beaten": best is not None and best.score < score, "is_near": True}
     chance = math.sqrt((best.score * (1 - best.score) + score * (1 - score)) / max(rows, 1))
-    return best.score - score > 1.96 * chance
+    return {"is_beaten": best.score - score > 1.96 * chance, "is_near": best.score - score < max(chance, NEAR)}
 
 
 def _about_guess(guess: dict, verdict: DatasetVerdict) -> str:
     score = f"RMSE {guess['score']:.4g}" if verdict.is_regression else f"{100 * guess['score']:.2f} %"
     if guess["is_beaten"]:
         return f"The same answer for every row, {guess['answer']}, would have {score}."
-    return f"Nothing is learned here: the same answer for every row, {guess['answer']}, has {score} already."
+    same = f"the same answer for every row, {guess['answer']}, has {score}"
+    if guess["is_near"]:
+        return f"Nothing is learned here: {same} already."
+    return f"The test rows are too few to tell whether anything is learned: {same}."
 
 
 def _about_baseline(verdict: DatasetVerdict, found: dict) -> list[str]:
@@ -199,7 +211,7 @@ def _table(verdict: DatasetVerdict, shown: list) -> list[str]:
             duration(one.seconds),
             f"{one.score:.4g}" if verdict.is_regression else f"{100 * one.score:.2f} %",
             "" if loss is None else "reference" if one is verdict.reference else f"{100 * loss.middle:.2f}{spread}",
-            times(gain).removesuffix(" times") if gain else "",
+            ("≥ " * (one.seconds < TOO_SHORT) + times(gain).removesuffix(" times")) if gain else "",
             "all" if one.kept_share in (None, 1.0) else f"{100 * one.kept_share:.3g} %",
             "recommended" if one is verdict.recommended else "quicker" if one is verdict.quicker else
             "front" if one in verdict.front else "1 seed" if _is_partial(verdict, one) else ", ".join(one.marks),

@@ -18,7 +18,7 @@ from svmreduce.printable import duration
 from svmreduce.reports.run.wording import (
     OUTCOMES,
     amount,
-    direction,
+    compared,
     listed,
     outcomes,
     signed,
@@ -35,6 +35,7 @@ ACCEPTABLE = {"classification": 0.01, "regression": 0.05}
 FEW = 5  # data sets; of more, a text has one sentence each
 NOTHING_TO_SAVE = 0.2
 """Seconds of the exact solution below which no time can be saved, and times decide nothing."""
+NO_TIME = "There is no time to be saved on this data, and times this short decide nothing."
 
 
 def verdicts(run: Run) -> list[DatasetVerdict]:
@@ -150,6 +151,11 @@ class DatasetVerdict:
         exact = [one.seconds for one in self.standings.all if one.counts and one.is_exact]
         return min(exact, default=NOTHING_TO_SAVE) < NOTHING_TO_SAVE
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether only one method has a result that counts, so that there is no choice."""
+        return sum(one.counts and not one.is_control for one in self.all) == 1
+
     def marks(self, one: Standing) -> tuple[str, ...]:
         """What limits its figures: why it does not decide, or that its time is too short to be measured."""
         return one.marks + (("too short to time",) if one.seconds < TOO_SHORT else ())
@@ -159,9 +165,12 @@ class DatasetVerdict:
         one = self.recommended
         if one is None:
             return [f"No verdict: {self._why_none()}."]
+        if self.is_alone:
+            only = f"Only {words(one)} has a result: {duration(one.seconds)}; {self._score(one)}."
+            return [f"{only} There is nothing to compare it with."]
         found = [self._use(one)]
         if self.is_tiny:
-            found.append("There is no time to be saved on this data, and times this short decide nothing.")
+            found.append(NO_TIME)
         elif self.quicker:
             found.append(self._or(self.quicker))
         elif len(self.all) > 1:
@@ -249,7 +258,7 @@ class DatasetVerdict:
         if one is self.reference or (one.is_exact and self.is_sure(one)):
             return text + "."
         surely = "" if self.is_sure(one) else ", which is not certain"
-        return f"{text}, {amount(loss, self.is_regression)} {direction(loss)} than {self._exact()}{surely}."
+        return f"{text}, {compared(loss, self.is_regression, self._exact())}{surely}."
 
     def _or(self, one: Standing) -> str:
         loss = self.loss(one)
@@ -258,7 +267,7 @@ class DatasetVerdict:
         base = "" if self.reference is self.recommended else f" as {self._exact()}"
         took = f"{words(one)} takes {duration(one.seconds)} ({gain} as fast{base})"
         if loss.middle <= 0:
-            return f"Here {took} and was no worse ({lost} {direction(loss)}), but that is not certain."
+            return f"Here {took} and was no worse ({lost} better), but that is not certain."
         return f"If {lost} may be lost, {took}."
 
     @cached_property

@@ -37,7 +37,8 @@ def _panel(verdict: DatasetVerdict, figure: Markup | None) -> Markup:
         said.append(tag("p", *verdict.sentences(), class_="or"))
     else:
         doubt = "" if verdict.is_sure(one) else ", it seems"
-        said.append(tag("p", "Use ", tag("b", words(one)), f"{doubt}.", class_="big"))
+        use = ("Only ", " has a result.") if verdict.is_alone else ("Use ", f"{doubt}.")
+        said.append(tag("p", use[0], tag("b", words(one)), use[1], class_="big"))
         said.append(tag("dl", *(tag("div", tag("dt", name), tag("dd", value)) for name, value in _tiles(verdict))))
         said += [
             tag("p", sentence, class_="or") for sentence in verdict.sentences()[1:] if sentence not in verdict.controls
@@ -62,16 +63,18 @@ def _panel(verdict: DatasetVerdict, figure: Markup | None) -> Markup:
 def _few(verdict: DatasetVerdict) -> Markup:
     """The methods that matter: the front and the exact solution, the quickest first."""
     front = verdict.front if len(verdict.front) <= FEW else [*verdict.front[-FEW:]]
-    shown = [one for one in verdict.all if one in front or one is verdict.reference]
+    shown = [one for one in verdict.all if one in front or one in (verdict.reference, verdict.recommended)]
     rows = []
     for one in shown:
         base = "exact" if one.is_exact else "best"
         loss = base if one is verdict.reference else signed(verdict.loss(one), with_unit=False)
         score = f"{one.score:.4g}" if verdict.is_regression else f"{100 * one.score:.2f} %"
         class_ = "choice" if one is verdict.recommended else "control" if one.is_control else None
-        cells = (tag("td", text) for text in (duration(one.seconds), score, loss))
+        gain = verdict.standings.speedup(one, verdict.reference)
+        speed = "1×" if one is verdict.reference else times(gain).replace(" times", "×")
+        cells = (tag("td", text) for text in (speed, duration(one.seconds), score, loss))
         rows.append(tag("tr", tag("th", cut(brief(one), 34), scope="row"), *cells, class_=class_))
-    names = ("on the front", "one fit", "RMSE" if verdict.is_regression else "accuracy", "loss ±")
+    names = ("on the front", "speed", "one fit", "RMSE" if verdict.is_regression else "accuracy", "loss ±")
     heads = tag("thead", tag("tr", *(tag("th", name, scope="col") for name in names)))
     return tag("table", heads, tag("tbody", *rows), class_="few")
 
@@ -87,7 +90,7 @@ def _tiles(verdict: DatasetVerdict) -> list[tuple[str, str]]:
     found.append(("RMSE", f"{one.score:.4g}") if verdict.is_regression else ("accuracy", f"{100 * one.score:.2f} %"))
     if one is not verdict.reference and not one.is_exact:
         loss = verdict.loss(one)
-        found.append(("lost" if loss.middle > 0 else "won", amount(loss, verdict.is_regression)))
+        found.append(("lost" if loss.middle >= 0 else "won", amount(loss, verdict.is_regression)))
     shares = verdict.shares(one)
     if shares:
         found.append(("engine × reduction", f"{shares['engine']:.2g} × {shares['reduction']:.2g}"))

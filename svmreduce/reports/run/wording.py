@@ -52,8 +52,11 @@ def signed(found: Difference, is_regression: bool = False, *, with_unit: bool = 
     return text if with_unit else " ".join(text.split(" ")[: 1 if found.half is None else 3])
 
 
-def direction(loss: Difference) -> str:
-    return "better" if loss.middle < 0 else "worse"
+def compared(loss: Difference, is_regression: bool, other: str) -> str:
+    """``0.10 ± 0.05 points worse than LIBSVM``; a tie is neither."""
+    if f"{abs(100 * loss.middle):.2f}" == "0.00":
+        return f"level with {other}" if loss.half is None else f"{amount(loss, is_regression)} from {other}"
+    return f"{amount(loss, is_regression)} {'better' if loss.middle < 0 else 'worse'} than {other}"
 
 
 def listed(names: Iterable[str], most: int = 4) -> str:

@@ -9,7 +9,7 @@ from svmreduce.experiments.time_budget import NotRun
 from svmreduce.reports.run.bench_answer import answer, answer_lines
 from tests.reports.made_up import as_run, failed, record
 
-POINT = {"params": {"C": 1.0, "gamma": 0.5}}
+POINT = {"params": {"C": 1.0, "gamma": 0.5}, "metric": "accuracy", "score": 0.9}
 CONFIG = SimpleNamespace(limits=SimpleNamespace(seconds=3600), seeds=[0, 1, 2])
 
 
@@ -54,7 +54,9 @@ def test_what_is_no_better_than_a_guess_is_said_first():
     learned, _ = answered(fits(accuracy=0.9))
     assert learned["guess"]["is_beaten"] and learned["sentences"][0].startswith("Use ")
     assert learned["sentences"][-1] == "The same answer for every row, No, would have 50.00 %."
-    noise, _ = answered(fits(accuracy=0.9), guess=0.88)
+    noise, _ = answered(fits(accuracy=0.9), guess=0.89)
     assert not noise["guess"]["is_beaten"]
-    assert noise["sentences"][0].startswith("Nothing is learned here: the same answer for every row, No, has 88.00 %")
+    assert noise["sentences"][0].startswith("Nothing is learned here: the same answer for every row, No, has 89.00 %")
     assert noise["sentences"][1].startswith("If anything, use ")
+    unknown, _ = answered(fits(accuracy=0.9), guess=0.87)
+    assert unknown["sentences"][0].startswith("The test rows are too few to tell")
