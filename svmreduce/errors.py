@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Iterable
 
 
@@ -20,6 +21,11 @@ class DataWarning(UserWarning):
 
 class DataNote(DataWarning):
     """How rows were understood where there was a choice."""
+
+
+def note(text: str) -> None:
+    """Tell how rows were understood, as a warning of whoever called the caller."""
+    warnings.warn(text, DataNote, stacklevel=3)
 
 
 def nearest_name_error(kind: str, given: str, known: Iterable[str]) -> InputError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -38,6 +38,10 @@ class Dataset:
     @property
     def classes(self) -> np.ndarray:
         return np.unique(self.y)
+
+    def take(self, rows: np.ndarray) -> Dataset:
+        """Those rows, in that order."""
+        return replace(self, X=self.X[rows], y=self.y[rows])
 
 
 @dataclass(frozen=True)

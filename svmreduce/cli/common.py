@@ -154,15 +154,20 @@ def check_task(source: str, data, name: str, method: type, instead: str = "") ->
         check_classes(source, data.y, instead)
 
 
-def parse_settings(pairs) -> dict:
-    """``key=value`` words as a dict, values as numbers, true/false/none, or text."""
+def split_settings(pairs) -> dict[str, str]:
+    """``key=value`` words as a dict."""
     settings = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key:
             raise InputError(f"--set takes key=value, got {pair!r}")
-        settings[key] = parse_value(value)
+        settings[key] = value
     return settings
+
+
+def parse_settings(pairs) -> dict:
+    """``key=value`` words as a dict, values as numbers, true/false/none, or text."""
+    return {key: parse_value(value) for key, value in split_settings(pairs).items()}
 
 
 def given_flags(options: dict, settings: dict) -> dict:

@@ -29,7 +29,7 @@ Examples:
     multiple=True,
     help="How much worse is allowed: 0.001 absolute, 5% relative; replaces the config's and the default limits.",
 )
-@click.option("--format", "form", type=click.Choice(["terminal", "markdown", "json"]), default="terminal")
+@click.option("--format", "form", type=click.Choice(["terminal", "markdown"]), default="terminal")
 @click.option("--junit", "junit_file", metavar="FILE", help="Also write the result as JUnit XML.")
 @json_option
 @click.pass_context
@@ -63,7 +63,7 @@ def compare(ctx, base, new, words, form, junit_file, as_json):
 
         with write_whole(junit_file) as stream:
             stream.write(gate_formats.junit(result))
-    if as_json or form == "json":
+    if as_json:
         print_json(result.as_dict())
     elif form == "markdown":
         click.echo(render.markdown(gate_formats.comparison_tables(result)), nl=False)

@@ -287,7 +287,7 @@ def make(name, rows, test_rows, seed, output, settings, as_json, quiet):
     from svmreduce.data import synthetic
     from svmreduce.data.formats import write_libsvm
 
-    params = _typed(parse_settings(settings), synthetic.parameters(name), name)
+    params = parse_settings(settings)
     # [seed, 1] is a stream of its own, so the training rows do not depend on how many test rows follow
     jobs = [("train", rows, seed, output)]
     if test_rows:
@@ -304,17 +304,6 @@ def make(name, rows, test_rows, seed, output, settings, as_json, quiet):
             click.echo(f"{_record_text(records[-1])} -> {path}")
     if as_json:
         print_json({"datasets": records})
-
-
-def _typed(params: dict, defaults: dict, name: str) -> dict:
-    """Reject a value whose type differs from that of the default; an integer may stand for a float."""
-    for key, value in params.items():
-        kind = type(defaults[key]) if key in defaults else type(value)
-        if isinstance(value, int) and kind is float:
-            params[key] = float(value)
-        elif type(value) is not kind:
-            raise InputError(f"parameter {key} of {name}: {value!r} is not a value of type {kind.__name__}")
-    return params
 
 
 def _test_name(output: str) -> str:

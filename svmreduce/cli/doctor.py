@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import cache_from_source
 from pathlib import Path
 from time import perf_counter
@@ -13,8 +12,8 @@ import click
 
 from svmreduce import __version__
 from svmreduce.cli.common import json_option, print_json, print_pairs
+from svmreduce.experiments.environment import versions
 
-_PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "libsvm-official", "liblinear-official")
 _REPEATS = 20
 
 _EPILOG = """\b
@@ -32,7 +31,7 @@ def doctor(as_json):
         "svmreduce": __version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "versions": {name: _version(name) for name in _PACKAGES},
+        "versions": versions(),
         **_machine(),
         "libraries": _thread_libraries(),
         **_folders(),
@@ -42,13 +41,12 @@ def doctor(as_json):
     if as_json:
         print_json(facts)
         return
-    versions = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
     noise = facts["noise"]
     print_pairs(
         [
             ("svmreduce", facts["svmreduce"]),
             ("python", f"{facts['python']} on {facts['platform']}"),
-            ("packages", versions),
+            ("packages", ", ".join(f"{name} {number}" for name, number in facts["versions"].items())),
             ("cores", f"{facts['cores']}, {facts['cores_allowed']} available to this process"),
             ("threads", f"{facts['threads']} by default"),
             *((lib["library"], f"{lib['threads']} threads, {lib['path']}") for lib in facts["libraries"]),
@@ -66,13 +64,6 @@ def doctor(as_json):
         click.echo("The machine is busy or throttled: differences below that spread mean nothing.")
     if not facts["bytecode"]:
         click.echo("Python keeps no bytecode here (PYTHONDONTWRITEBYTECODE?): every command compiles its modules anew.")
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
 
 
 def _machine() -> dict:

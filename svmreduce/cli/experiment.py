@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
+from svmreduce.cli.common import split_settings, together
 from svmreduce.errors import InputError
 
-_OPTIONS = (
+config_options = together(
     click.argument("config", metavar="CONFIG"),
     click.option("-o", "--out", metavar="FOLDER", help="Run folder; results/runs/NAME-SCALE if not given."),
     click.option("--scale", type=click.Choice(["smoke", "small", "full"]), help="Size of the experiment."),
@@ -19,12 +20,6 @@ _OPTIONS = (
 )  # fmt: skip
 
 
-def config_options(command):
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
 def load_config(path, scale, settings, timeout, memory):
     """The experiment with the typed overrides, and its tasks."""
     from svmreduce.experiments import config
@@ -32,7 +27,7 @@ def load_config(path, scale, settings, timeout, memory):
     from svmreduce.paths import import_from_here_last
 
     import_from_here_last()
-    typed = _parsed(settings)
+    typed = _parsed(split_settings(settings))
     if timeout is not None:
         typed["limits.seconds"] = timeout
     if memory is not None:
@@ -44,20 +39,14 @@ def load_config(path, scale, settings, timeout, memory):
         raise InputError(f"{path}: {error}") from None
 
 
-def _parsed(settings) -> dict:
-    """``key=value`` words, the values as YAML, so that lists can be typed."""
+def _parsed(settings: dict[str, str]) -> dict:
+    """The values as YAML, so that lists can be typed."""
     from svmreduce import guarded_yaml
 
-    typed = {}
-    for word in settings:
-        key, equals, text = word.partition("=")
-        if not equals or not key:
-            raise InputError(f"--set takes key=value, got {word!r}")
-        try:
-            typed[key] = guarded_yaml.load(text, f"--set {key}")
-        except InputError as error:
-            raise InputError(f"{error}; lists are written [1,10]") from None
-    return typed
+    try:
+        return {key: guarded_yaml.load(text, f"--set {key}") for key, text in settings.items()}
+    except InputError as error:
+        raise InputError(f"{error}; lists are written [1,10]") from None
 
 
 def run_folder(experiment, out: str | None) -> Path:

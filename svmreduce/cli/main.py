@@ -95,17 +95,13 @@ class LazyGroup(click.Group):
             else:
                 code = _say(" ".join(error.format_message().split()), EXIT_INPUT)
         except Exception as error:
-            if _debug_wanted():
+            if _STATE["debug"]:
                 traceback.print_exc()
             code = _explain(error)
         sys.exit(code if isinstance(code, int) else 0)
 
 
 _STATE = {"debug": False}
-
-
-def _debug_wanted() -> bool:
-    return _STATE["debug"]
 
 
 def _explain(error: Exception) -> int:

@@ -16,9 +16,9 @@ from typing import NoReturn, TypeVar
 
 import click
 
+from svmreduce.cli.main import EXIT_INTERRUPT
 from svmreduce.core.watch import watched
 
-EXIT_INTERRUPT = 130
 _FIRST = 2.0  # seconds before anything is shown
 _EVERY = {True: 0.5, False: 10.0}  # seconds between two reports, on a terminal and elsewhere
 _Answer = TypeVar("_Answer")

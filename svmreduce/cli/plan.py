@@ -8,7 +8,7 @@ import click
 
 from svmreduce.cli.common import json_option, print_json, print_pairs
 from svmreduce.cli.experiment import config_options, load_config, open_records, run_folder
-from svmreduce.printable import one_line
+from svmreduce.printable import one_line, roughly
 
 _EPILOG = """\b
 Examples:
@@ -70,15 +70,8 @@ def _print(record, experiment) -> None:
             ("grid", grid or None),
             ("to run", f"{record['to_run']} of {record['fits'] + record['reductions'] + record['selections']} tasks, "
                        f"{record['cached']} are already recorded"),
-            ("estimate", f"{_duration(record['estimate_seconds'])} with one job ({basis})"),
+            ("estimate", f"about {roughly(record['estimate_seconds'])} with one job ({basis})"),
             ("limit", f"{experiment.limits.seconds:g} s for each task"),
             ("folder", record["folder"]),
         ]
     )  # fmt: skip
-
-
-def _duration(seconds: float) -> str:
-    for unit, size in (("hours", 3600), ("minutes", 60)):
-        if seconds >= 2 * size:
-            return f"about {seconds / size:.0f} {unit}"
-    return f"about {max(1, round(seconds))} s"

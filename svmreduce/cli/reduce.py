@@ -17,7 +17,6 @@ from svmreduce.cli.common import (
     look_here_for_methods,
     method_options,
     parse_settings,
-    parse_value,
     print_json,
     print_pairs,
     quiet_option,
@@ -31,7 +30,7 @@ _EPILOG = """\b
 Examples:
   svmreduce reduce --method derive_rs --kernel rbf -g 0.0625 --epsilon 0.01 train.txt small.txt
   svmreduce reduce --method random --set share=0.1 --seed 1 ijcnn1:train tenth.txt
-  svmreduce reduce --method bootstrap --proportion auto -g 1 --set C=10 --set share=0.5 ijcnn1:train hard.txt
+  svmreduce reduce --method bootstrap --set proportion=auto -g 1 --set C=10 ijcnn1:train hard.txt
   svmreduce train --weights small.txt.weights -g 0.0625 small.txt model.txt
 """
 
@@ -45,11 +44,6 @@ Examples:
     "--epsilon",
     type=float,
     help="Largest squared distance between a dropped row and its mixture of kept rows (derive_rs).",
-)
-@click.option(
-    "--proportion",
-    callback=lambda ctx, option, text: text if text is None else parse_value(text),
-    help="Size of a bootstrap sample as a part of all rows, or auto for the gelling point (bootstrap).",
 )
 @method_options
 @reduction_options

@@ -70,7 +70,6 @@ Examples:
 @click.option("--tune-C", "tune", is_flag=True, help="Choose C from 1, 2, 4 … 4096 by accuracy on 30 % of the rows.")
 @click.option("-e", "--tol", type=float, help="Tolerance of the optimality conditions.")
 @click.option("-m", "--cache-mb", type=float, help="Memory for kernel values, in MB.")
-@click.option("--no-certify", "certify", flag_value=False, default=None, help="Do not compute the gap over all rows.")
 @click.option("--weights", metavar="FILE", help="One weight per line: how many rows a row stands for.")
 @click.option("--reducer", help="Train on the rows that this reducer keeps or makes.")
 @method_options

@@ -15,19 +15,16 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from svmreduce import guarded_yaml
 from svmreduce.errors import InputError, nearest_name_error
+from svmreduce.label_keys import label_key
 from svmreduce.printable import one_line
 
 
-def _label_text(label: object) -> str:
-    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
-
-
 def _label_keys(value: Any) -> Any:
-    return {_label_text(key): item for key, item in value.items()} if isinstance(value, dict) else value
+    return {label_key(key): item for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def _label_list(value: Any) -> Any:
-    return [_label_text(item) for item in value] if isinstance(value, list) else value
+    return [label_key(item) for item in value] if isinstance(value, list) else value
 
 
 LabelCounts = Annotated[dict[str, int], BeforeValidator(_label_keys)]
@@ -169,9 +166,9 @@ def cards_folder() -> Path:
     return installed if installed.is_dir() else package.parent / "datasets"
 
 
-def all_cards(folder: Path | None = None) -> dict[str, Card]:
+def all_cards() -> dict[str, Card]:
     """Every card by name; a card that does not follow the rules is an error that names file and key."""
-    folder = Path(folder or cards_folder())
+    folder = cards_folder()
     if not folder.is_dir():
         raise InputError(f"no folder {folder} with dataset cards: set SVMREDUCE_DATASETS to one")
     return _read_folder(tuple((path, path.stat().st_mtime_ns) for path in sorted(folder.glob("*.yaml"))))

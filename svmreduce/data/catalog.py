@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from svmreduce.data import formats, prepare
+from svmreduce.data import card_steps, formats
 from svmreduce.data.cards import Card, Download, Expected, FileCard, all_cards
 from svmreduce.data.fetching import content_hash, obtain, obtain_file
-from svmreduce.data.fetching import fetch as fetch  # part of this module's interface
+from svmreduce.data.scaling import Scaler
 from svmreduce.errors import InputError, nearest_name_error
 from svmreduce.label_keys import count_labels
 from svmreduce.rows import widened
@@ -77,7 +77,7 @@ def load(name: str, split: str | None = None, *, trust: bool = False, scaled: bo
     if scaled and card.preparation.scale != "none":
         learn_from = "train" if "train" in card.splits else split
         teacher = rows if learn_from == split else _prepared(card, learn_from, trust)
-        scaler = prepare.make_scaler(card.preparation.scale).fit(teacher.X)
+        scaler = Scaler(card.preparation.scale).fit(teacher.X)
         rows = replace(rows, X=scaler.transform(rows.X))
     return rows
 
@@ -87,19 +87,19 @@ def _prepared(card: Card, split: str, trust: bool) -> Dataset:
     X, y, sha256 = _raw(card, split, trust)
     steps = card.preparation
     if steps.distinct_rows:
-        first = prepare.first_of_equal_rows(X)
+        first = card_steps.first_of_equal_rows(X)
         X, y = X[first], y[first]
     if steps.keep:
-        kept = prepare.rows_labelled(y, steps.keep)
+        kept = card_steps.rows_labelled(y, steps.keep)
         X, y = X[kept], y[kept]
     if steps.positive:
-        y = prepare.one_against_rest(y, steps.positive)
+        y = card_steps.one_against_rest(y, steps.positive)
     elif steps.labels or card.labels:
-        y = prepare.map_labels(y, steps.labels or card.labels)
+        y = card_steps.map_labels(y, steps.labels or card.labels)
     elif y.dtype.kind not in "fiu":
         raise InputError(f"{card.name}: labels such as {y[0]!r} are text: map them to numbers under 'labels'")
     if steps.drop_columns:
-        X = prepare.without_columns(X, steps.drop_columns)
+        X = card_steps.without_columns(X, steps.drop_columns)
     if steps.divide:
         X = X / steps.divide
     y = np.ascontiguousarray(y, dtype=np.float64)
@@ -141,7 +141,7 @@ def _read(card: Card, split: str, path: Path, file: FileCard, trust: bool) -> tu
     else:
         X, y = _read_table(card, split, path, file, trust)
     if isinstance(file, Download) and file.labels:
-        y = prepare.map_labels(y, file.labels)
+        y = card_steps.map_labels(y, file.labels)
     return X, y
 
 

@@ -151,18 +151,18 @@ class Table:
         return number % self.n_columns if -self.n_columns <= number < self.n_columns else None
 
 
-def table_of_array(X: np.ndarray, names: list[str], name: str = "rows") -> Table:
+def table_of_array(X: np.ndarray, names: list[str]) -> Table:
     """Rows of numbers as a table; NaN is a missing value."""
     try:
         values = np.array(X, np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{name} must be numbers; give words in a DataFrame") from None
+        raise InputError("rows must be numbers; give words in a DataFrame") from None
     gaps = {int(k): np.flatnonzero(np.isnan(values[:, k])) for k in np.flatnonzero(np.isnan(values).any(axis=0))}
     words = {k: WordCells(rows, np.zeros(len(rows), np.intp), [""]) for k, rows in gaps.items()}
-    return Table(name, names, values, words, lambda row, column: f"{name}, row {row}, column {names[column]!r}")
+    return Table("rows", names, values, words, lambda row, column: f"rows, row {row}, column {names[column]!r}")
 
 
-def table_of_frame(frame, name: str = "DataFrame") -> Table:
+def table_of_frame(frame) -> Table:
     """A pandas DataFrame as a table; its numbers are numbers, everything else is words."""
     import pandas as pd
 
@@ -186,4 +186,8 @@ def table_of_frame(frame, name: str = "DataFrame") -> Table:
             words[k] = WordCells(rows, codes, found)
     names = [str(title).strip() for title in frame.columns]
     titles = frame.index
-    return Table(name, names, values, words, lambda row, column: f"{name}, row {titles[row]}, column {names[column]!r}")
+
+    def place(row: int, column: int) -> str:
+        return f"DataFrame, row {titles[row]}, column {names[column]!r}"
+
+    return Table("DataFrame", names, values, words, place)

@@ -21,12 +21,6 @@ from svmreduce.paths import cache_home
 SUFFIXES = ("", ".xz", ".gz", ".bz2")
 
 
-def fetch(card: Card, split: str | None = None, *, trust: bool = False) -> Path:
-    """The path of the file that holds a split, downloaded if necessary, its checksum verified."""
-    _, part = card.split(split)
-    return obtain(card, card.splits[part.part_of] if part.part_of else part, trust)[0]
-
-
 def mirror() -> Path | None:
     """The folder that ``SVMREDUCE_MIRROR`` names, if it is set."""
     given = os.environ.get("SVMREDUCE_MIRROR")

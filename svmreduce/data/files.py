@@ -132,9 +132,8 @@ class Source:
     that a file whose parsed rows are cached is neither unpacked nor hashed again.
     """
 
-    def __init__(self, path: str | os.PathLike, *, remember: bool = True):
+    def __init__(self, path: str | os.PathLike):
         self.path = Path(path)
-        self.remember = remember
         self._identity = cache.identity(self.path)  # taken before any byte is read
 
     @cached_property
@@ -144,11 +143,10 @@ class Source:
     @cached_property
     def sha256(self) -> str:
         """Hash of the uncompressed content."""
-        if self.remember:
-            known = cache.known_hash(self.path)
-            if known:
-                return known
+        known = cache.known_hash(self.path)
+        if known:
+            return known
         digest = hashlib.sha256(self.data).hexdigest()
-        if self.remember and len(self.data) >= cache.WORTH_KEEPING:
+        if len(self.data) >= cache.WORTH_KEEPING:
             cache.remember_hash(self.path, self._identity, digest)
         return digest

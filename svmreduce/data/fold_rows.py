@@ -31,11 +31,7 @@ def fold_rows(raw: Table | Dataset, choices: Choices, known: Preparation) -> Cal
         with warnings.catch_warnings():
             for kind in (DataNote, DataWarning):  # they were shown for all rows
                 warnings.simplefilter("ignore", kind)
-            learned, preparation = Preparation.learn(_take(raw, train), choices)
-            return learned.X, preparation.same_columns(_take(raw, test))
+            learned, preparation = Preparation.learn(raw.take(train), choices)
+            return learned.X, preparation.same_columns(raw.take(test))
 
     return rows
-
-
-def _take(raw: Table | Dataset, rows: np.ndarray) -> Table | Dataset:
-    return raw.take(rows) if isinstance(raw, Table) else replace(raw, X=raw.X[rows], y=raw.y[rows])

@@ -53,9 +53,7 @@ _LIKE_LABELS = re.compile(rb"[^,;|]*|[-+.\deE,]*\d")  # several labels are LIBSV
 _IDX_TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 
 
-def read_libsvm(
-    path: str | os.PathLike, *, n_features: int | None = None, cache: bool = True
-) -> tuple[sparse.csr_matrix, np.ndarray]:
+def read_libsvm(path: str | os.PathLike, *, n_features: int | None = None) -> tuple[sparse.csr_matrix, np.ndarray]:
     """Read LIBSVM text; the result equals that of ``sklearn.datasets.load_svmlight_file``.
 
     Parameters
@@ -64,24 +62,22 @@ def read_libsvm(
         Plain text, or compressed as .gz, .bz2 or .xz.
     n_features : int, optional
         Columns of the result; a larger index in the file is an error. By default the largest index.
-    cache : bool
-        Keep the parsed rows on disk, so that the next load costs no parsing.
 
     Returns
     -------
     X : csr_matrix of shape (n_rows, n_features), float64
     y : ndarray of shape (n_rows,), float64
     """
-    return _libsvm_from(Source(path, remember=cache), n_features)
+    return _libsvm_from(Source(path), n_features)
 
 
 def _libsvm_from(source: Source, n_features: int | None) -> tuple[sparse.csr_matrix, np.ndarray]:
     name = str(source.path)
-    key = parsed_files.key_of("libsvm", [source.sha256]) if source.remember else ""
-    arrays = parsed_files.load(key, libsvm_text.is_whole) if source.remember else None
+    key = parsed_files.key_of("libsvm", [source.sha256])
+    arrays = parsed_files.load(key, libsvm_text.is_whole)
     if arrays is None:
         arrays = libsvm_text.parse_libsvm(source.data, name)
-        if source.remember and len(source.data) >= parsed_files.WORTH_KEEPING:
+        if len(source.data) >= parsed_files.WORTH_KEEPING:
             parsed_files.store(key, arrays)
     if n_features is not None and libsvm_text.width(arrays) > n_features:
         if not len(arrays["indices"]):

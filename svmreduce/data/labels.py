@@ -8,11 +8,11 @@ import numpy as np
 
 from svmreduce.data.column_kinds import EMPTY, WORDS, kind_of, numbers_of
 from svmreduce.data.columns import Table
-from svmreduce.errors import DataNote, DataWarning, InputError
+from svmreduce.errors import DataWarning, InputError, note
 from svmreduce.label_keys import label_key
+from svmreduce.printable import listed
 
 _MANY_CLASSES, _ROWS_PER_CLASS = 30, 10
-_SHOWN = 6
 
 
 def labels_of(table: Table, place: int, strip: str = "") -> np.ndarray:
@@ -59,7 +59,7 @@ def check_classes(name: str, y: np.ndarray, advice: str = "") -> None:
     alone = [label_key(label) for label in labels[counts == 1]]
     if alone and classes > 2:
         header = "; if line 1 is a header, use --header" if 0 in firsts[counts == 1] else ""
-        warnings.warn(f"{name}: only one row each has the labels {_listed(alone)}; nothing is learned of them{header}",
+        warnings.warn(f"{name}: only one row each has the labels {listed(alone)}; nothing is learned of them{header}",
                       DataWarning, stacklevel=2)  # fmt: skip
 
 
@@ -68,7 +68,7 @@ def one_class_first(y: np.ndarray, positive: str, name: str) -> tuple[np.ndarray
     classes, inverse = np.unique(y, return_inverse=True)
     keys = [label_key(label) for label in classes]
     if positive not in keys:
-        raise InputError(f"{name}: no row has the label {positive!r} of --positive; labels are {_listed(keys)}")
+        raise InputError(f"{name}: no row has the label {positive!r} of --positive; labels are {listed(keys)}")
     if len(classes) <= 2:
         return y, []
     others = [key for key in keys if key != positive]
@@ -102,7 +102,7 @@ def matched_labels(
     strange = [key for key in keys if key not in own]
     if strange and len(strange) == len(keys):
         raise InputError(
-            f"{name}: the labels are {_listed(keys)}, but the model knows {_listed(own)}; choose the label by --label, "
+            f"{name}: the labels are {listed(keys)}, but the model knows {listed(own)}; choose the label by --label, "
             "write them in the same way, or use --no-label"
         )
     if strange:
@@ -110,8 +110,7 @@ def matched_labels(
         rest = next(iter((renamed or {}).values()), None)
         count = f"count as {rest!r}" if rest else "count as errors"
         warnings.warn(
-            f"{name}: {rows} of {len(y)} rows have labels that the model does not know, and {count}: "
-            f"{_listed(strange)}",
+            f"{name}: {rows} of {len(y)} rows have labels that the model does not know, and {count}: {listed(strange)}",
             DataWarning,
             stacklevel=2,
         )
@@ -125,11 +124,6 @@ def matched_labels(
 def _zero_for_minus_one(keys: list[str], own: dict, name: str) -> list[str]:
     for here, there in (("0", "-1"), ("-1", "0")):
         if sorted(keys) == sorted((here, "1")) and own.keys() == {there, "1"}:
-            warnings.warn(f"{name}: label {here} is taken for the model's {there}", DataNote, stacklevel=3)
+            note(f"{name}: label {here} is taken for the model's {there}")
             return [there if key == here else key for key in keys]
     return keys
-
-
-def _listed(words) -> str:
-    words = list(words)
-    return ", ".join(words[:_SHOWN]) + (f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else "")

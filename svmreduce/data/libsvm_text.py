@@ -137,11 +137,11 @@ def _explain(text: Text, outcome: int, offset: int, previous: int, max_index: in
     text.fail(offset, f"index {int(index)} comes after {previous}", "sort each row by index")
 
 
-def write_libsvm(path: str | os.PathLike, X: Matrix, y: np.ndarray, *, precision: int | None = None) -> None:
+def write_libsvm(path: str | os.PathLike, X: Matrix, y: np.ndarray) -> None:
     """Write rows as LIBSVM text, compressed if the name ends in .gz, .bz2 or .xz.
 
-    The file appears only when it is complete. Zeros are left out, whole numbers have no point, and by
-    default each number has as many digits as it takes to read back the same double.
+    The file appears only when it is complete. Zeros are left out, whole numbers have no point, and each number
+    has as many digits as it takes to read back the same double.
 
     Parameters
     ----------
@@ -150,8 +150,6 @@ def write_libsvm(path: str | os.PathLike, X: Matrix, y: np.ndarray, *, precision
     X : ndarray or sparse matrix of shape (n_rows, n_features)
     y : ndarray of shape (n_rows,)
         Numeric labels or targets.
-    precision : int, optional
-        Significant digits, instead of all.
     """
     X, y = sparse.csr_matrix(X) if sparse.issparse(X) else np.asarray(X), np.asarray(y)
     check_labels(path, y)
@@ -163,7 +161,7 @@ def write_libsvm(path: str | os.PathLike, X: Matrix, y: np.ndarray, *, precision
     with write_whole(path) as stream:
         for start in range(0, len(y), _ROWS_AT_ONCE):
             part = slice(start, start + _ROWS_AT_ONCE)
-            stream.write(_as_text(sparse.csr_matrix(X[part], dtype=np.float64, copy=True), y[part], precision))
+            stream.write(_as_text(sparse.csr_matrix(X[part], dtype=np.float64, copy=True), y[part]))
 
 
 def check_labels(path: str | os.PathLike, y: np.ndarray, remedy: str = "use numbers") -> None:
@@ -171,20 +169,18 @@ def check_labels(path: str | os.PathLike, y: np.ndarray, remedy: str = "use numb
         raise InputError(f"{path}: LIBSVM text needs numbers as labels, not text such as {str(y[0])!r}; {remedy}")
 
 
-def _as_text(X: sparse.csr_matrix, y: np.ndarray, precision: int | None) -> bytes:
+def _as_text(X: sparse.csr_matrix, y: np.ndarray) -> bytes:
     X.sum_duplicates()  # sorts as well
     X.eliminate_zeros()
-    labels = _numbers_as_text(y.astype(np.float64), precision)
-    values = _numbers_as_text(X.data, precision)
+    labels = _numbers_as_text(y.astype(np.float64))
+    values = _numbers_as_text(X.data)
     pairs = [f"{index}:{value}" for index, value in zip((X.indices + 1).tolist(), values, strict=True)]
     ends = X.indptr.tolist()
     lines = [" ".join([label, *pairs[start:stop]]) for label, start, stop in zip(labels, ends, ends[1:], strict=False)]
     return ("\n".join(lines) + "\n").encode()
 
 
-def _numbers_as_text(values: np.ndarray, precision: int | None) -> list[str]:
-    if precision is not None:
-        return [f"{value:.{precision}g}" for value in values.tolist()]
+def _numbers_as_text(values: np.ndarray) -> list[str]:
     whole = (values == np.trunc(values)) & (np.abs(values) < 1e15) & ~((values == 0) & np.signbit(values))
     if whole.all():
         return list(map(str, values.astype(np.int64).tolist()))

@@ -7,7 +7,6 @@ rows as training treated its own.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -19,13 +18,14 @@ from svmreduce.data.columns import ColumnChoice, Table, table_of_array, table_of
 from svmreduce.data.labels import has_labels, labels_of, matched_labels, one_class_first, task_of
 from svmreduce.data.schema_learning import IMPUTATIONS, learn_schema
 from svmreduce.data.table_schema import FeatureColumn, TableSchema
-from svmreduce.errors import DataNote, InputError, nearest_name_error
+from svmreduce.errors import InputError, nearest_name_error, note
 from svmreduce.label_keys import label_key
+from svmreduce.printable import listed
 from svmreduce.rows import best_layout, finite_rows, widened
 from svmreduce.types import Dataset, Matrix
 
 if TYPE_CHECKING:
-    from svmreduce.data.prepare import Scaler
+    from svmreduce.data.scaling import Scaler
 
 VERSION = 1
 
@@ -63,7 +63,7 @@ class Choices:
         if self.impute is not None and self.impute not in IMPUTATIONS:
             raise nearest_name_error("imputation", str(self.impute), IMPUTATIONS)
         if self.scale is not None:
-            _scaler_class(self.scale)
+            _scaler_class()(self.scale)
 
     def check_numbered(self, name: str) -> None:
         """Raise an error for a choice that only tables allow."""
@@ -189,8 +189,7 @@ class Preparation:
         positions, place = self.schema.locate(table, label)
         extra = self.schema.extra(table)
         if extra:
-            more = "" if len(extra) <= 8 else " …"
-            _note(f"{table.name}: columns that training did not have are not used: {', '.join(extra[:8])}{more}")
+            note(f"{table.name}: columns that training did not have are not used: {listed(extra)}")
         return self.schema.encode(table, positions), place
 
     def _numbered(self, X: Matrix, name: str) -> Matrix:
@@ -198,12 +197,12 @@ class Preparation:
         beyond = X.shape[1] - self.width
         if beyond > 0:
             use = "" if self.scaler is None else ", which are not used"
-            _note(f"{name}: has {beyond} more columns than the {self.width} of training{use}; check that both files "
-                  "number them alike")  # fmt: skip
+            note(f"{name}: has {beyond} more columns than the {self.width} of training{use}; check that both files "
+                 "number them alike")  # fmt: skip
         return X if self.scaler is None else widened(X[:, : self.width], self.width)
 
     def _with_scaler(self, name: str, X: Matrix) -> Preparation:
-        made = replace(self, scaler=_scaler_class(name)())
+        made = replace(self, scaler=_scaler_class()(name))
         columns = X[:, made._scaled_columns]
         if not columns.shape[1]:  # categories only
             return self
@@ -225,8 +224,7 @@ class Preparation:
         return best_layout(X)
 
     def to_json(self) -> dict:
-        scaler = self.scaler and {"name": self.scaler.name, **self.scaler.learned()}
-        schema = self.schema and self.schema.to_json()
+        scaler, schema = (part and part.to_json() for part in (self.scaler, self.schema))
         names = {"positive": self.positive, "others": self.others}
         return {"version": VERSION, "width": self.width, "schema": schema, "scaler": scaler, **names}
 
@@ -237,7 +235,7 @@ class Preparation:
             raise ValueError(f"it is of version {content['version']!r}, this program reads {VERSION}")
         scaler, schema = content["scaler"], content["schema"]
         if scaler is not None:
-            scaler = _scaler_class(scaler["name"]).from_learned(scaler)
+            scaler = _scaler_class().from_json(scaler)
         schema = schema and TableSchema.from_json(schema)
         return cls(int(content["width"]), schema, scaler, content["positive"], content["others"])
 
@@ -247,18 +245,12 @@ def numbered_preparation(raw: Table | Dataset, n_features: int) -> Preparation:
     if not isinstance(raw, Table):
         return Preparation(n_features)
     if raw.names is None:
-        _note(f"{raw.name}: the model does not know the names of columns; they are taken in their order")
+        note(f"{raw.name}: the model does not know the names of columns; they are taken in their order")
     columns = [FeatureColumn(str(k), k, None, None, -np.inf, np.inf) for k in range(n_features)]
     return Preparation(n_features, TableSchema(columns, n_features + 1, n_features))
 
 
-def _note(text: str) -> None:
-    warnings.warn(text, DataNote, stacklevel=3)
+def _scaler_class() -> type[Scaler]:
+    from svmreduce.data.scaling import Scaler  # imports scikit-learn, which rows without scaling do not need
 
-
-def _scaler_class(name: str) -> type[Scaler]:
-    from svmreduce.data.prepare import SCALERS  # imports scikit-learn, which rows without scaling do not need
-
-    if name not in SCALERS:
-        raise nearest_name_error("scaler", name, SCALERS)
-    return SCALERS[name]
+    return Scaler

@@ -10,8 +10,9 @@ import numpy as np
 
 from svmreduce.data.column_kinds import EMPTY, WORDS, kind_of, numbers_of, warn_of_names
 from svmreduce.data.columns import ColumnChoice, Table
-from svmreduce.data.table_schema import FeatureColumn, TableSchema, counted, listed, missing_values
-from svmreduce.errors import DataNote, DataWarning, InputError
+from svmreduce.data.table_schema import FeatureColumn, TableSchema, counted, missing_values
+from svmreduce.errors import DataWarning, InputError, note
+from svmreduce.printable import listed
 
 IMPUTATIONS = ("mean", "median", "most_frequent")
 _LABEL_NAMES = {"label", "class", "target", "y", "outcome"}
@@ -41,7 +42,7 @@ def learn_schema(
     kinds = {k: _kind_as_words(tables, k) if k in as_words else _common_kind(tables, k) for k in wanted}
     empty = [first.title(k) for k in wanted if kinds[k] == EMPTY]
     if empty:
-        _note(f"{first.name}: {counted('column', empty)} empty and left out: {listed(empty)}")
+        note(f"{first.name}: {counted('column', empty)} empty and left out: {listed(empty)}")
     learned, gaps = [], {}
     for k in (k for k in wanted if kinds[k] != EMPTY):
         column, rows = (_learn_words if kinds[k] == WORDS else _learn_numbers)(tables, k, impute)
@@ -89,8 +90,8 @@ def _label_place(table: Table, label: ColumnChoice | None, dropped: set[int]) ->
     elif not named and not _is_yes_or_no(table, kept[-1]):
         others = [table.title(k) for k in kept[:-1] if _is_yes_or_no(table, k)]
         if others:
-            _note(f"{table.name}: the last column, {table.title(kept[-1])!r}, is taken for the label; if it is one of "
-                  f"the columns of yes and no, give its name by --label: {listed(others)}")  # fmt: skip
+            note(f"{table.name}: the last column, {table.title(kept[-1])!r}, is taken for the label; if it is one of "
+                 f"the columns of yes and no, give its name by --label: {listed(others)}")  # fmt: skip
     return kept[-1]
 
 
@@ -137,7 +138,3 @@ def _most_frequent(values: np.ndarray) -> float:
     """The smallest of the most frequent values, as scikit-learn's imputer has it."""
     found, counts = np.unique(values, return_counts=True)
     return found[counts.argmax()]
-
-
-def _note(text: str) -> None:
-    warnings.warn(text, DataNote, stacklevel=3)

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
-from svmreduce.data.prepare import make_scaler
+from svmreduce.data.scaling import Scaler
 from svmreduce.errors import InputError
 from svmreduce.label_keys import count_labels
 from svmreduce.types import Dataset, Split
@@ -39,7 +39,7 @@ def folds(dataset: Dataset, k: int = 5, seed: int | None = 0) -> Iterator[Split]
     else:
         splitter = KFold(k, shuffle=True, random_state=seed)
     for fold, (train, test) in enumerate(splitter.split(np.zeros(dataset.n_rows), dataset.y)):
-        yield Split(take(dataset, train), take(dataset, test), fold)
+        yield Split(dataset.take(train), dataset.take(test), fold)
 
 
 def holdout(dataset: Dataset, test_share: float = 0.2, seed: int = 0) -> Split:
@@ -55,7 +55,7 @@ def holdout(dataset: Dataset, test_share: float = 0.2, seed: int = 0) -> Split:
         train, test = next(splitter.split(np.zeros(dataset.n_rows), dataset.y))
     except ValueError as error:
         raise InputError(f"cannot hold out {test_share:g} of {dataset.n_rows} rows: {error}") from None
-    return Split(take(dataset, np.sort(train)), take(dataset, np.sort(test)))
+    return Split(dataset.take(np.sort(train)), dataset.take(np.sort(test)))
 
 
 def given_test(train: Dataset, test: Dataset) -> Split:
@@ -70,17 +70,12 @@ def given_test(train: Dataset, test: Dataset) -> Split:
 
 def scale_split(split: Split, scaler: str) -> Split:
     """The split with both parts scaled by what was learned from the training rows alone."""
-    fitted = make_scaler(scaler).fit(split.train.X)
+    fitted = Scaler(scaler).fit(split.train.X)
     return replace(
         split,
         train=replace(split.train, X=fitted.transform(split.train.X)),
         test=replace(split.test, X=fitted.transform(split.test.X)),
     )
-
-
-def take(dataset: Dataset, rows: np.ndarray) -> Dataset:
-    """Those rows of a data set, in that order."""
-    return replace(dataset, X=dataset.X[rows], y=dataset.y[rows])
 
 
 def _enough_rows_per_class(dataset: Dataset, needed: int, what: str) -> None:

@@ -15,11 +15,11 @@ import numpy as np
 
 from svmreduce.data.column_kinds import numbers_of
 from svmreduce.data.columns import ColumnChoice, Table
-from svmreduce.errors import DataNote, DataWarning, InputError
+from svmreduce.errors import DataWarning, InputError, note
 from svmreduce.memory import check_memory
+from svmreduce.printable import listed
 
 _ROWS_AT_ONCE = 2048
-_SHOWN = 8
 _BOOLEANS = ("true", "false")  # pandas writes True, databases true, spreadsheets TRUE
 
 
@@ -93,7 +93,7 @@ class TableSchema:
             return self._by_name(table, label)
         if bool(table.names) != (self.label_name is not None):
             which = "has no header" if table.names is None else "has a header, the training table had none"
-            _note(f"{table.name}: {which}; its columns are taken by position")
+            note(f"{table.name}: {which}; its columns are taken by position")
         wanted, place = self._expected(table, label is not None), None
         if table.n_columns == len(wanted) + 1:
             kept = sorted([*wanted, self.label])
@@ -115,8 +115,8 @@ class TableSchema:
                 f"label; give the same columns in the same order, with the label or without it{without}"
             )
         if found[0] != found[-1]:
-            _note(f"{table.name}: {table.n_columns} columns are taken for those of training without the label; if "
-                  f"{unused} is missing instead, give the label's position by --label")  # fmt: skip
+            note(f"{table.name}: {table.n_columns} columns are taken for those of training without the label; if "
+                 f"{unused} is missing instead, give the label's position by --label")  # fmt: skip
         return found[0]
 
     def _by_name(self, table: Table, label: ColumnChoice | None) -> tuple[list[int], int | None]:
@@ -144,7 +144,7 @@ class TableSchema:
             return table
         if table.n_rows == 1:
             raise InputError(f"{table.name}: no data rows after the header; give a table with rows")
-        _note(f"{table.name}: line 1 is taken for a header: it consists of names of the model's columns")
+        note(f"{table.name}: line 1 is taken for a header: it consists of names of the model's columns")
         return replace(table.take(np.arange(1, table.n_rows)), names=names)
 
     @property
@@ -181,7 +181,7 @@ class TableSchema:
                 start += column.width
         filled |= self._fill_numbers(table, positions, X)
         if filled:
-            _note(f"{table.name}: missing values are filled (--impute): {_counts(filled)} of {table.n_rows} rows")
+            note(f"{table.name}: missing values are filled (--impute): {_counts(filled)} of {table.n_rows} rows")
         if unknown:
             warnings.warn(
                 f"{table.name}: categories that training did not see are encoded as zeros; rows by column: "
@@ -243,7 +243,7 @@ def _is_far(values: np.ndarray, column: FeatureColumn) -> bool:
 
 def missing_values(table: Table, gaps: dict[int, np.ndarray], remedy: str) -> InputError:
     column, rows = min(gaps.items(), key=lambda item: (item[1][0], item[0]))
-    counts = listed([f"{table.title(k)} ({len(found)})" for k, found in gaps.items()])
+    counts = listed((f"{table.title(k)} ({len(found)})" for k, found in gaps.items()))
     place = table.place(int(rows[0]), column)
     return InputError(
         f"{place}: missing value in column {table.title(column)}; missing values by column: {counts}; {remedy}"
@@ -255,13 +255,4 @@ def counted(word: str, entries: Sequence) -> str:
 
 
 def _counts(by_name: dict[str, int]) -> str:
-    return listed([f"{name} ({count})" for name, count in by_name.items()])
-
-
-def listed(words: Sequence[str]) -> str:
-    more = f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else ""
-    return ", ".join(map(str, words[:_SHOWN])) + more
-
-
-def _note(text: str) -> None:
-    warnings.warn(text, DataNote, stacklevel=3)
+    return listed((f"{name} ({count})" for name, count in by_name.items()))

@@ -58,12 +58,12 @@ class TextFormat:
 
 def read_text_table(source: Source, form: TextFormat) -> Table:
     """The table of a file, from the parsed copy on disk if there is one."""
-    key = parsed_files.key_of(f"cells {form}", [source.sha256]) if source.remember else ""
-    arrays = parsed_files.load(key, _is_whole) if source.remember else None
+    key = parsed_files.key_of(f"cells {form}", [source.sha256])
+    arrays = parsed_files.load(key, _is_whole)
     text = _TableText(source, form)
     if arrays is None:
         arrays = text.parsed()
-        if source.remember and len(source.data) >= parsed_files.WORTH_KEEPING:
+        if len(source.data) >= parsed_files.WORTH_KEEPING:
             parsed_files.store(key, arrays)
     values, names = arrays["values"], arrays["names"].tolist()
     words = {

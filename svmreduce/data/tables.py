@@ -23,7 +23,6 @@ def read_table(path: str | os.PathLike, **options) -> tuple[np.ndarray, np.ndarr
 def read_tables(
     paths: Sequence[str | os.PathLike],
     *,
-    cache: bool = True,
     label: ColumnChoice = -1,
     separator: str | None = None,
     header: bool | None = None,
@@ -40,8 +39,6 @@ def read_tables(
     paths : sequence of path
         Plain or compressed. Blank lines do not count, nor lines that begin with ``#`` and have another number of
         fields than the table.
-    cache : bool
-        Keep the parsed tables on disk for the next time.
     label : int or str
         The label's column, by position from 0 (negative: from the end) or by its name in the header.
     separator, header
@@ -61,7 +58,7 @@ def read_tables(
     if categorical not in ("onehot", "codes"):
         raise InputError(f"categorical={categorical!r} is unknown; use 'onehot' or 'codes'")
     form = TextFormat(separator, header)
-    tables = [read_text_table(Source(path, remember=cache), form) for path in paths]
+    tables = [read_text_table(Source(path), form) for path in paths]
     schema = learn_schema(tables, label=label, drop=drop, codes=categorical == "codes")
     positions = [column.position for column in schema.columns]
     return [(schema.encode(table, positions), labels_of(table, schema.label, strip_label)) for table in tables]

@@ -59,19 +59,15 @@ def _prepared(parts: Split, dataset: str, scaling: str | None) -> Split:
     raw_train, raw_test, choices = _raw(dataset)
     rows, more = parts.train.X[:, 0], parts.test.X[:, 0]
     choices = replace(choices, scale=choices.scale or scaling)
-    train, preparation = Preparation.learn(_take(raw_train, rows), choices, parts.train.task)
+    train, preparation = Preparation.learn(raw_train.take(rows), choices, parts.train.task)
     known = train.classes if train.task == "classification" else None
-    test = preparation.new(_take(raw_train if raw_test is None else raw_test, more), known)
+    test = preparation.new((raw_train if raw_test is None else raw_test).take(more), known)
     if test.y is None:
         raise InputError(f"{test.name}: no labels, so nothing can be measured; give test rows with labels")
     width = max(train.n_features, test.n_features)
     files = train.sha256 or " ".join(json.loads(dataset).get("sha256", ())) or None  # as they were when planned
     return replace(parts, train=replace(train, X=widened(train.X, width), sha256=files),
                    test=replace(test, X=widened(test.X, width), task=train.task))  # fmt: skip
-
-
-def _take(raw: Table | Dataset, rows: np.ndarray) -> Table | Dataset:
-    return raw.take(rows) if isinstance(raw, Table) else splitting.take(raw, rows)
 
 
 @lru_cache(maxsize=2)
@@ -115,4 +111,4 @@ def _some(data: Dataset, rows: int | None, seed: int) -> Dataset:
     if rows is None or rows >= data.n_rows:
         return data
     chosen = np.random.default_rng(seed).choice(data.n_rows, rows, replace=False)
-    return splitting.take(data, np.sort(chosen))
+    return data.take(np.sort(chosen))

@@ -70,6 +70,15 @@ class GridCell:
     def is_done(self) -> bool:
         return self.status in FINISHED
 
+    @property
+    def reducing(self) -> float:
+        """Seconds of the reduction, whoever made it."""
+        return (self.reduction.seconds or 0.0 if self.reduction else 0.0) + (self.reduce or 0.0)
+
+    @property
+    def training(self) -> float:
+        return self.reducing + self.solve
+
 
 @dataclass(frozen=True)
 class MethodResults:
@@ -108,7 +117,7 @@ class MethodComparison:
     splits: frozenset[tuple[int, int]]
 
 
-def find_rivals(own: MethodResults, methods: dict[str, MethodResults], baseline: str | None) -> MethodComparison:
+def find_rivals(own: MethodResults, methods: dict[str, MethodResults]) -> MethodComparison:
     """Find what ``own`` is compared with among the methods of its data set."""
     engine = [method for method in methods.values() if own.reducer is not None and method.shares_engine(own)]
     samples = [method for method in engine if method.reducer == RANDOM and own.reducer != RANDOM]
@@ -117,7 +126,7 @@ def find_rivals(own: MethodResults, methods: dict[str, MethodResults], baseline:
     ]
     return MethodComparison(
         own=own,
-        baseline=methods.get(baseline),
+        baseline=methods.get(own.baseline),
         same_engine=next((method for method in engine if method.reducer is None), None),
         # Of several the fair one is the nearest to what the reduction keeps.
         random_sample=min(samples, key=lambda sample: abs(_kept(sample) - _kept(own)), default=None),
@@ -126,7 +135,7 @@ def find_rivals(own: MethodResults, methods: dict[str, MethodResults], baseline:
 
 
 def _kept(method: MethodResults) -> float:
-    return _over_known((cell.kept_share for cell in method.done.values()), fmean) or 0.0
+    return over_known(cell.kept_share for cell in method.done.values()) or 0.0
 
 
 def collect(records: Iterable[Record]) -> dict[str, dict[str, MethodResults]]:
@@ -186,7 +195,7 @@ def _cell(repeats: list[Record], reductions: dict[str, SharedReduction]) -> Grid
         auc=_merged(scores, "auc", fmean),
         mse=_merged(scores, "mse", fmean),
         vectors=_merged(sizes, "vectors", fmean),
-        kept_share=_over_known((record.kept_share for record in finished), fmean),
+        kept_share=over_known(record.kept_share for record in finished),
         primal=_merged([record.counters for record in finished], "primal", fmean),
         test_rows=_merged(sizes, "test_rows", fmean),
         wrong=finished[0].counters.get("wrong"),
@@ -204,14 +213,15 @@ def _shared_reductions(records: Iterable[Record]) -> dict[str, SharedReduction]:
         ids[record.id] = identity
         if record.is_finished:
             seconds[identity].append(record.seconds.get("reduce"))
-    return {id_: SharedReduction(identity, _over_known(seconds[identity], median)) for id_, identity in ids.items()}
+    return {id_: SharedReduction(identity, over_known(seconds[identity], median)) for id_, identity in ids.items()}
 
 
 def _merged(sections: list[dict], name: str, merge: Callable) -> float | None:
-    return _over_known((section.get(name) for section in sections), merge)
+    return over_known((section.get(name) for section in sections), merge)
 
 
-def _over_known(values: Iterable[float | None], merge: Callable) -> float | None:
+def over_known(values: Iterable[float | None], merge: Callable = fmean) -> float | None:
+    """Their mean, or another number for all of them, without those that are not known; None if none is."""
     known = [value for value in values if value is not None]
     return merge(known) if known else None
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from svmreduce.experiments.method_results import GridCell, MethodComparison, MethodResults, Place, Point, find_rivals
+from svmreduce.experiments.ordering import point_key
 from svmreduce.experiments.records import FINISHED, NOT_CONVERGED
-from svmreduce.registry import nearest_name_error
 
 MetricValue = tuple[float | None, int]
 """A value, and over how many cells, pairs of cells or folds it is; (None, 0) where there is nothing to compute."""
@@ -204,15 +204,13 @@ METRICS: dict[str, SummaryMetric] = {
 }
 
 
-def summarise(datasets: dict[str, dict[str, MethodResults]], baseline: str | None = None) -> list[dict]:
+def summarise(datasets: dict[str, dict[str, MethodResults]]) -> list[dict]:
     """One dict of figures per data set and method, ready for a data frame.
 
     Parameters
     ----------
     datasets : dict of dict of MethodResults
         Methods by data set and label, as `collect` makes them from the records of a run.
-    baseline : str, optional
-        Label of the method that the others are compared with; by default the one that the records name.
 
     Returns
     -------
@@ -230,20 +228,15 @@ def summarise(datasets: dict[str, dict[str, MethodResults]], baseline: str | Non
         - ``baseline``: its label, though this data set may lack it; ``same_engine``, ``random_sample``: labels of
           what else it was compared with, None where absent.
     """
-    known = {label for methods in datasets.values() for label in methods}
-    if baseline is not None and baseline not in known:
-        raise nearest_name_error("baseline method", baseline, known)
     rows = []
     for dataset, methods in datasets.items():
-        found = [
-            {"dataset": dataset} | _row(method, methods, baseline or method.baseline) for method in methods.values()
-        ]
+        found = [{"dataset": dataset} | _row(method, methods) for method in methods.values()]
         rows += sorted(found, key=lambda row: (row["method"] != row["baseline"], row["method"]))
     return rows
 
 
-def _row(own: MethodResults, methods: dict[str, MethodResults], baseline: str | None) -> dict:
-    comparison = find_rivals(own, methods, baseline)
+def _row(own: MethodResults, methods: dict[str, MethodResults]) -> dict:
+    comparison = find_rivals(own, methods)
     places = _grid(own, methods, comparison.splits)
     figures = {key: metric.compute(comparison) for key, metric in METRICS.items()}
     return {
@@ -251,14 +244,14 @@ def _row(own: MethodResults, methods: dict[str, MethodResults], baseline: str | 
         "task": own.task,
         "solver": own.solver,
         "reducer": own.reducer,
-        "baseline": baseline,
+        "baseline": own.baseline,
         "same_engine": comparison.same_engine and comparison.same_engine.label,
         "random_sample": comparison.random_sample and comparison.random_sample.label,
         "cells": len(places),
         "done": len(own.done),
         "pairs": len(_pairs(own, comparison.baseline)),
         "failed": _failures(own, places),
-        "baseline_failed": _failures(comparison.baseline, own.done) if baseline else {},
+        "baseline_failed": _failures(comparison.baseline, own.done) if own.baseline else {},
         "not_converged": sum(cell.status == NOT_CONVERGED for cell in own.done.values()),
         "failed_repeats": _counts(status for cell in own.done.values() for status in cell.failed_repeats),
         **{key: value for key, (value, _) in figures.items()},
@@ -318,18 +311,13 @@ def best_point(method: MethodResults) -> tuple[Point | None, list[float]]:
     fact, sign = ("mse", -1) if method.task == "regression" else ("accuracy", 1)
     scores = _scores_by_point(method, fact)
     most = max(map(len, scores.values()), default=0)
-    candidates = sorted((point for point, values in scores.items() if len(values) == most), key=point_order)
+    candidates = sorted((point for point, values in scores.items() if len(values) == most), key=point_key)
     best = max(candidates, key=lambda point: sign * fmean(scores[point]), default=None)
     return best, scores.get(best, [])
 
 
 def _names(point: Point) -> tuple[str, ...]:
     return tuple(name for name, _ in point)
-
-
-def point_order(point: Point) -> list:
-    """Numbers by size, before anything else by its text."""
-    return [(0, value) if isinstance(value, (int, float)) else (1, str(value)) for _, value in point]
 
 
 def _known(cells: Iterable[GridCell], fact: str) -> list[float]:

@@ -13,9 +13,9 @@ def natural_key(text: str) -> tuple:
     return tuple((1, 0.0, part) if number % 2 == 0 else (0, float(part), part) for number, part in enumerate(parts))
 
 
-def point_key(point: dict) -> tuple:
-    """Sorts grid points by their parameters, numbers by size."""
-    return tuple((name, _value_key(value)) for name, value in sorted(point.items()))
+def point_key(point: dict | tuple) -> tuple:
+    """Sorts grid points, as dicts or as pairs of names and values, by their parameters, numbers by size."""
+    return tuple((name, _value_key(value)) for name, value in sorted(dict(point).items()))
 
 
 def _value_key(value) -> tuple:

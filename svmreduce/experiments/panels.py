@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from svmreduce.experiments.method_results import GridCell, MethodResults, Point
+from svmreduce.experiments.method_results import GridCell, MethodResults, Point, over_known
 from svmreduce.experiments.metrics import best_point
 from svmreduce.experiments.ordering import natural_key
 from svmreduce.experiments.records import controlled_label
@@ -23,7 +23,6 @@ class Spot:
     reduce: float  # seconds of one fit
     solve: float
     predict: float
-    solve_spread: float | None
     vectors: float | None
     is_best: bool
 
@@ -83,18 +82,15 @@ def _spots(method: MethodResults) -> list[Spot]:
 
 def _spot(label: str, point: Point, cells: list[GridCell], fact: str, is_best: bool) -> Spot:
     errors = [cell.mse if fact == "mse" else 1 - cell.accuracy for cell in cells]
-    reduce = [(cell.reduction.seconds or 0.0 if cell.reduction else 0.0) + (cell.reduce or 0.0) for cell in cells]
-    vectors = [cell.vectors for cell in cells if cell.vectors is not None]
     return Spot(
         label,
         point,
         fmean(errors),
         spread(errors),
-        fmean(reduce),
+        fmean(cell.reducing for cell in cells),
         fmean(cell.solve for cell in cells),
         fmean(cell.predict or 0.0 for cell in cells),
-        spread([cell.solve for cell in cells]),
-        fmean(vectors) if vectors else None,
+        over_known(cell.vectors for cell in cells),
         is_best,
     )
 

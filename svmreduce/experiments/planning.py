@@ -25,7 +25,7 @@ from svmreduce.data import catalog, synthetic
 from svmreduce.data.columns import Table
 from svmreduce.data.fetching import content_hash
 from svmreduce.data.formats import read_rows
-from svmreduce.data.prepare import make_scaler
+from svmreduce.data.scaling import Scaler
 from svmreduce.errors import InputError
 from svmreduce.experiments.config import Config, MethodPart, SolverConfig
 from svmreduce.experiments.records import RANDOM, SELECTION, control_label
@@ -61,6 +61,11 @@ class Task:
     size_of: str | None = None  # control: id of the reduction whose size this random sample has
     own_code: str = ""  # hash of methods that are not part of the package
     id: str = field(default="", compare=False)
+
+    @property
+    def needs(self) -> list[str]:
+        """The ids of the reductions that must be there before."""
+        return [need for need in (self.reduction, self.size_of) if need]
 
     def __post_init__(self):
         about = asdict(self)
@@ -104,7 +109,7 @@ def expand(config: Config) -> list[Task]:
     methods = methods_of(config)
     _tell_apart("data sets", [dataset.title for dataset in config.datasets])
     if config.scaling is not None:
-        make_scaler(config.scaling)
+        Scaler(config.scaling)  # so that an unknown one is reported now
     tasks: dict[tuple, Task] = {}
     for dataset in config.datasets:
         _check_dataset(dataset, methods)

@@ -30,7 +30,7 @@ def share_of(run: Run, tasks: list[Task], share: float, seed: int) -> tuple[list
     while stack:
         task = stack.pop()
         wanted[task.id] = task
-        stack += [by_id[need] for need in (task.reduction, task.size_of) if need and need not in wanted]
+        stack += [by_id[need] for need in task.needs if need not in wanted]
     again = [task for task in tasks if task.id in wanted]
     same = {_cell(task, task.title) for task in again}
     return again, Run([record for cell, record in known.items() if cell in same], 0, run.path)

@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from svmreduce.data.files import write_whole
@@ -24,6 +23,7 @@ from svmreduce.experiments.planning import Task
 from svmreduce.experiments.recorded_run import Run
 from svmreduce.experiments.records import SKIPPED, Record
 from svmreduce.experiments.store import Store
+from svmreduce.experiments.store import now as _now
 from svmreduce.strict_json import dumps
 
 _EMPTY = {"seconds": {}, "sizes": {}, "counters": {}, "scores": {}}  # of an answer without results
@@ -152,17 +152,13 @@ def _answer(future) -> dict:
         return {"status": "crash", "reason": f"{type(error).__name__}: {' '.join(str(error).split())}"}
 
 
-def _needs(task: Task) -> list[str]:
-    return [need for need in (task.reduction, task.size_of) if need]
-
-
 def _is_ready(task: Task, done: dict[str, Record]) -> bool:
-    return all(need in done for need in _needs(task))
+    return all(need in done for need in task.needs)
 
 
 def _failed_need(task: Task, done: dict[str, Record]) -> str | None:
     """Why this task cannot run: a reduction it needs has failed."""
-    for need in _needs(task):
+    for need in task.needs:
         record = done.get(need)
         if record and not record.is_ok:
             return f"its reduction failed: {record.status}, {record.reason}"
@@ -220,7 +216,3 @@ def _record(config: Config, task: Task, answer: dict, engine: str, started: str,
 def _limits(config: Config) -> str:
     seconds, megabytes = config.limits.seconds, config.limits.memory_mb
     return f"{seconds:g} s" + (f", {megabytes:g} MB" if megabytes else "")
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

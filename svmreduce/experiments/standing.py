@@ -8,13 +8,12 @@ and is not on the front, because its figures would be over other cells than thos
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
 
-from svmreduce.experiments.method_results import GridCell, MethodResults, Place, Point, find_rivals
-from svmreduce.experiments.metrics import point_order
+from svmreduce.experiments.method_results import GridCell, MethodResults, Place, Point, find_rivals, over_known
+from svmreduce.experiments.ordering import point_key
 from svmreduce.experiments.paired import Difference, paired_difference, score_of
 from svmreduce.experiments.records import NOT_CONVERGED, RANDOM, controlled_label
 
@@ -137,21 +136,21 @@ class Standings:
 
     def same_engine(self, one: Standing) -> Standing | None:
         """The same solver on all rows, for a method that reduces."""
-        rival = find_rivals(one.method, self.methods, None).same_engine
+        rival = find_rivals(one.method, self.methods).same_engine
         return self.by_label.get(rival.label) if rival else None
 
     @cached_property
     def against_controls(self) -> list[AgainstControl]:
         found = []
         for own in self.methods.values():
-            sample = find_rivals(own, self.methods, None).random_sample
+            sample = find_rivals(own, self.methods).random_sample
             if sample is None or not {own.label, sample.label} <= self.by_label.keys():
                 continue
             both = own.done.keys() & sample.done.keys()
             places = [place for place in own.done if place in both and _is_fair(own, sample, place)]
             gain = paired_difference([(sample.done[place], own.done[place], place) for place in places], self.task)
             if gain:
-                times = (fmean(_training(method.done[place]) for place in places) for method in (own, sample))
+                times = (fmean(method.done[place].training for place in places) for method in (own, sample))
                 found.append(AgainstControl(own.label, sample.label, gain, *times))
         return found
 
@@ -177,7 +176,7 @@ def _standing(method: MethodResults, splits: set) -> Standing | None:
     usable = sound or whole or {point: cells for point, cells in at.items() if len(cells) == most}
     sign = -1 if fact == "mse" else 1
     scores = {
-        point: fmean(score_of(cell) for cell in usable[point].values()) for point in sorted(usable, key=point_order)
+        point: fmean(score_of(cell) for cell in usable[point].values()) for point in sorted(usable, key=point_key)
     }
     best = max(scores, key=lambda point: sign * scores[point])
     cells = usable[best].values()
@@ -185,11 +184,11 @@ def _standing(method: MethodResults, splits: set) -> Standing | None:
         method=method,
         point=best,
         score=scores[best],
-        seconds=fmean(map(_training, cells)),
-        reduce_seconds=fmean(map(_reducing, cells)),
-        predict_seconds=_mean_known(cell.predict for cell in cells),
-        kept_share=_mean_known(cell.kept_share for cell in cells),
-        vectors=_mean_known(cell.vectors for cell in cells),
+        seconds=fmean(cell.training for cell in cells),
+        reduce_seconds=fmean(cell.reducing for cell in cells),
+        predict_seconds=over_known(cell.predict for cell in cells),
+        kept_share=over_known(cell.kept_share for cell in cells),
+        vectors=over_known(cell.vectors for cell in cells),
         cells=usable[best],
         marks=marks,
     )
@@ -197,16 +196,3 @@ def _standing(method: MethodResults, splits: set) -> Standing | None:
 
 def _unfinished(at: dict[Point, dict], splits: set) -> str:
     return f"finished only {max(map(len, at.values()))} of {len(splits)} folds and seeds"
-
-
-def _reducing(cell: GridCell) -> float:
-    return (cell.reduction.seconds or 0.0 if cell.reduction else 0.0) + (cell.reduce or 0.0)
-
-
-def _training(cell: GridCell) -> float:
-    return _reducing(cell) + cell.solve
-
-
-def _mean_known(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if known else None

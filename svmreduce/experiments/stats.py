@@ -1,4 +1,4 @@
-"""Is the difference real? Rank tests over data sets, and an interval for a speed-up.
+"""Is the difference real? Rank tests over data sets.
 
 Data sets differ too much for means: a second saved on one is nothing on another. The rank tests that J. Demšar
 recommends ("Statistical comparisons of classifiers over multiple data sets", JMLR 7, 2006) ask only which method did
@@ -15,9 +15,6 @@ from scipy import stats
 
 from svmreduce.errors import InputError
 
-EXACT_UP_TO = 500
-"""Differences up to which the signed-rank distribution is counted exactly; beyond, the normal curve is as good."""
-
 
 @dataclass(frozen=True)
 class SignedRanks:
@@ -27,10 +24,6 @@ class SignedRanks:
     plus: float  # rank sum of the pairs where the first value is larger
     minus: float
     p_value: float
-    alternative: str
-    pairs: int
-    zeros: int
-    is_exact: bool
 
 
 @dataclass(frozen=True)
@@ -41,18 +34,6 @@ class Friedman:
     chi_square: float
     statistic: float  # F
     p_value: float
-    datasets: int
-
-
-@dataclass(frozen=True)
-class RatioInterval:
-    """A ratio and the bootstrap interval around it."""
-
-    ratio: float
-    low: float
-    high: float
-    level: float
-    pairs: int
 
 
 def wilcoxon(first, second, alternative: str = "two-sided") -> SignedRanks:
@@ -78,25 +59,8 @@ def wilcoxon(first, second, alternative: str = "two-sided") -> SignedRanks:
     if alternative not in tails:
         raise InputError(f"alternative must be 'two-sided', 'less' or 'greater', got {alternative!r}")
     sides, rank_sum = tails[alternative]
-    ranks = ranks[signs != 0]
-    is_exact = ranks.size <= EXACT_UP_TO
-    tail = _exact_tail if is_exact else _normal_tail
-    return SignedRanks(
-        statistic=min(plus, minus),
-        plus=plus,
-        minus=minus,
-        p_value=min(1.0, sides * tail(ranks, rank_sum)),
-        alternative=alternative,
-        pairs=first.size,
-        zeros=first.size - ranks.size,
-        is_exact=is_exact,
-    )
-
-
-def average_ranks(scores, higher_is_better: bool) -> np.ndarray:
-    """Mean rank of each method (column) over the data sets (rows): 1 is best, ties share their mean rank."""
-    scores = _complete_table(scores)
-    return stats.rankdata(-scores if higher_is_better else scores, axis=1).mean(axis=0)
+    p_value = min(1.0, sides * _exact_tail(ranks[signs != 0], rank_sum))
+    return SignedRanks(min(plus, minus), plus, minus, p_value)
 
 
 def friedman(scores, higher_is_better: bool = True) -> Friedman:
@@ -112,8 +76,9 @@ def friedman(scores, higher_is_better: bool = True) -> Friedman:
     higher_is_better : bool
         Which way the ranks count; F does not depend on it.
     """
-    ranks = average_ranks(scores, higher_is_better)
-    n, k = len(scores), ranks.size
+    scores = _complete_table(scores)
+    ranks = stats.rankdata(-scores if higher_is_better else scores, axis=1).mean(axis=0)
+    n, k = scores.shape
     chi_square = max(0.0, 12 * n / (k * (k + 1)) * (float(ranks @ ranks) - k * (k + 1) ** 2 / 4))
     left = n * (k - 1) - chi_square
     if left > 1e-9 * n * k:
@@ -121,66 +86,7 @@ def friedman(scores, higher_is_better: bool = True) -> Friedman:
         p_value = float(stats.f.sf(statistic, k - 1, (k - 1) * (n - 1)))
     else:  # the same order on every data set: F is not finite, but its probability is known
         statistic, p_value = math.inf, math.exp((1 - n) * math.lgamma(k + 1))
-    return Friedman(ranks, chi_square, statistic, p_value, n)
-
-
-def nemenyi_critical_difference(methods: int, datasets: int, alpha: float = 0.05) -> float:
-    """Two of ``methods`` differ at level ``alpha`` if their average ranks are further apart than this."""
-    if methods < 2 or datasets < 1:
-        raise InputError(f"a critical difference needs 2 methods and 1 data set, got {methods} and {datasets}")
-    if not 0 < alpha < 1:
-        raise InputError(f"alpha must be between 0 and 1, got {alpha!r}")
-    spread = stats.studentized_range.ppf(1 - alpha, methods, math.inf) / math.sqrt(2)
-    return float(spread * math.sqrt(methods * (methods + 1) / (6 * datasets)))
-
-
-def ratio_interval(
-    numerator, denominator, of: str = "sums", level: float = 0.95, resamples: int = 9999, seed: int = 0
-) -> RatioInterval:
-    """A ratio with its bootstrap interval: pairs are drawn with replacement and the ratio is computed again.
-
-    The interval is the bias-corrected and accelerated one (BCa), which suits the skew of ratios. Where resampling
-    changes nothing (one pair, or all ratios alike) it is the ratio itself.
-
-    Parameters
-    ----------
-    numerator, denominator : array-like of the same length, positive
-        Such as the baseline's and a method's time in each cell; pairs stay together.
-    of : {"sums", "geometric means"}
-        The first weighs by seconds, as OTS does; the second treats every pair alike.
-    """
-    numerator, denominator = _paired(numerator, denominator)
-    if not (numerator.min() > 0 and denominator.min() > 0):
-        raise InputError("a ratio needs positive values on both sides")
-    if of not in ("sums", "geometric means"):
-        raise InputError(f"a ratio is of 'sums' or 'geometric means', got {of!r}")
-    if not 0 < level < 1:
-        raise InputError(f"level must be between 0 and 1, got {level!r}")
-    ratio_of = _ratio_of_sums if of == "sums" else _ratio_of_geometric_means
-    ratio = float(ratio_of(numerator, denominator))
-    ratios = numerator / denominator
-    low = high = ratio
-    if np.ptp(ratios) > 1e-12 * ratios.max():
-        low, high = stats.bootstrap(
-            (numerator, denominator),
-            ratio_of,
-            paired=True,
-            vectorized=True,
-            method="BCa",
-            confidence_level=level,
-            n_resamples=resamples,
-            batch=max(1, 1_000_000 // ratios.size),  # 8 MB at a time
-            rng=np.random.default_rng(seed),
-        ).confidence_interval
-    return RatioInterval(ratio, float(low), float(high), level, ratios.size)
-
-
-def _ratio_of_sums(numerator, denominator, axis=-1):
-    return numerator.sum(axis=axis) / denominator.sum(axis=axis)
-
-
-def _ratio_of_geometric_means(numerator, denominator, axis=-1):
-    return np.exp((np.log(numerator) - np.log(denominator)).mean(axis=axis))
+    return Friedman(ranks, chi_square, statistic, p_value)
 
 
 def _signed_ranks(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -211,10 +117,6 @@ def _exact_tail(ranks: np.ndarray, rank_sum: float) -> float:
         probability /= 2
         probability[rank:] += probability[: max(0, probability.size - rank)].copy()
     return float(probability.sum())
-
-
-def _normal_tail(ranks: np.ndarray, rank_sum: float) -> float:
-    return float(stats.norm.cdf(rank_sum, ranks.sum() / 2, math.sqrt(float(ranks @ ranks)) / 2))
 
 
 def _paired(first, second) -> tuple[np.ndarray, np.ndarray]:

@@ -177,7 +177,7 @@ def _locked(folder: Path) -> int:
     lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        holder = {"pid": os.getpid(), "host": platform.node(), "since": _now()}
+        holder = {"pid": os.getpid(), "host": platform.node(), "since": now()}
         os.ftruncate(lock, 0)
         os.pwrite(lock, dumps(holder).encode() + b"\n", 0)
     except BlockingIOError:
@@ -200,5 +200,5 @@ def _holder(lock: int) -> str:
         return "another process"
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

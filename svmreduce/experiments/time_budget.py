@@ -7,6 +7,7 @@ from time import monotonic
 from typing import NamedTuple
 
 from svmreduce.experiments.records import Record
+from svmreduce.printable import roughly as in_words
 
 FIRST_ROWS, STEP = 1000, 4
 
@@ -75,11 +76,3 @@ def beats(other: tuple, own: tuple, clearly: bool) -> bool:
             margin = 2 * math.sqrt(max(0.0, 2 - own[0] - other[0]) / own[2])
     is_better = other[0] > own[0] + margin or (not clearly and other[0] == own[0] and other[1] < own[1])
     return is_better and other[1] <= own[1]
-
-
-def in_words(seconds: float) -> str:
-    if seconds < 1:
-        return f"{seconds:.2g} s"
-    if seconds < 120:
-        return f"{seconds:.3g} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} hours"

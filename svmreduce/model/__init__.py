@@ -7,9 +7,10 @@ from pathlib import Path
 
 from svmreduce.data.files import open_maybe_compressed
 from svmreduce.errors import InputError
+from svmreduce.model.base import votes
 from svmreduce.model.cluster_model import ClusterModel
 from svmreduce.model.fourier_model import FourierMap, FourierModel
-from svmreduce.model.kernel_model import KernelModel, votes
+from svmreduce.model.kernel_model import KernelModel
 from svmreduce.model.linear_model import LinearModel
 from svmreduce.model.prepared_model import PreparedModel, with_preparation
 

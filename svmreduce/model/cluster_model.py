@@ -19,9 +19,7 @@ A regression has ``nr_class 0``, no labels, and one nr_sv and one rho per cluste
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
-from itertools import chain
 
 import numpy as np
 from scipy import sparse
@@ -30,14 +28,14 @@ from svmreduce.core.jit import in_threads, resolve_threads
 from svmreduce.core.kernel_values import single_threaded_blas
 from svmreduce.errors import InputError
 from svmreduce.kernels import PRECOMPUTED, KernelMixture, KernelSpec
+from svmreduce.model.base import TextModel
 from svmreduce.model.kernel_lines import kernel_header, kernel_line, read_kernel
 from svmreduce.model.kernel_model import KernelModel
-from svmreduce.model.text import ModelText, check_finite, features_line, header_labels, read_model_text, write_text
+from svmreduce.model.text import ModelText, features_line, header_labels
 from svmreduce.model.vector_lines import format_rows, parse_rows
 from svmreduce.rows import DENSE_FROM, finite_rows, widened
 from svmreduce.types import Matrix
 
-_HEADER = {"cluster_type", "kernel_type", "degree", "gamma", "coef0", "nr_class", "label", "nr_cluster", "total_sv"}
 _BLOCK = 1 << 20  # distances computed at a time
 _TIE = 1e-12  # of a row's largest distance: what rounding may make of equal ones
 
@@ -71,7 +69,7 @@ def nearest_centres(X: Matrix, centres: np.ndarray, threads: int | None = None) 
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterModel:
+class ClusterModel(TextModel):
     """A kernel model per cluster; a row is decided by that of its nearest centre.
 
     Parameters
@@ -83,9 +81,12 @@ class ClusterModel:
 
     centres: np.ndarray
     parts: tuple[KernelModel, ...]
-    notes: tuple[str, ...] = ()
     pairwise = True
     sigmoids = None
+    _header = frozenset(
+        {"cluster_type", "kernel_type", "degree", "gamma", "coef0", "nr_class", "label", "nr_cluster", "total_sv"}
+    )
+    _last_word = "CLUSTERS"
 
     @property
     def kernel(self) -> KernelSpec | KernelMixture:
@@ -140,14 +141,8 @@ class ClusterModel:
         found[order] = answer
         return found
 
-    # ------------------------------------------------------------ the file
-
-    def save(self, path: str | os.PathLike, *, last_line: str = "") -> None:
-        """Write the file described above; every number survives exactly."""
-        for part in self.parts:
-            values = part.vectors.data if sparse.issparse(part.vectors) else part.vectors
-            check_finite(part.coef, part.intercepts, values)
-        write_text(path, chain(self._pieces(), [last_line]))
+    def _numbers(self):
+        return [array for part in self.parts for array in part._numbers()]
 
     def _pieces(self):
         trailer = ""
@@ -163,15 +158,6 @@ class ClusterModel:
         for part in self.parts:
             yield from format_rows(part.coef, part.vectors)
         yield trailer + kernel_line(self.kernel) + features_line(self.n_features, 0)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike) -> ClusterModel:
-        """Read the file described above."""
-        return cls.from_text(cls.text_of(path))
-
-    @staticmethod
-    def text_of(path: str | os.PathLike) -> ModelText:
-        return read_model_text(path, "CLUSTERS", _HEADER)
 
     @classmethod
     def from_text(cls, text: ModelText) -> ClusterModel:

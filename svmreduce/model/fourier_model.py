@@ -18,20 +18,17 @@ Random feature j of a row x is √(2/E)·cos(frequency_j·x + phase_j).
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 
 from svmreduce.core.cosines import cosines
 from svmreduce.core.jit import in_threads, resolve_threads
 from svmreduce.core.kernel_values import single_threaded_blas
-from svmreduce.model.kernel_model import votes
-from svmreduce.model.text import ModelText, check_finite, header_labels, read_model_text, write_text
+from svmreduce.model.base import TextModel
+from svmreduce.model.text import ModelText, header_labels
 from svmreduce.rows import finite_rows
 
-_HEADER = {"feature_type", "nr_class", "label", "nr_feature", "nr_random", "decision", "intercept"}
 _DECISIONS = {"one_vs_rest": False, "one_vs_one": True}
 _BLOCK = 1 << 18  # feature values made at a time, near the cache
 
@@ -91,7 +88,7 @@ class FourierMap:
 
 
 @dataclass(frozen=True, eq=False)
-class FourierModel:
+class FourierModel(TextModel):
     """A linear rule on random Fourier features.
 
     Parameters
@@ -110,9 +107,10 @@ class FourierModel:
     intercepts: np.ndarray
     labels: np.ndarray
     pairwise: bool = False
-    notes: tuple[str, ...] = ()
     task = "classification"
     file_format = "svmreduce's own format: random features have none in LIBSVM"
+    _header = frozenset({"feature_type", "nr_class", "label", "nr_feature", "nr_random", "decision", "intercept"})
+    _last_word = "F"
 
     @property
     def n_features(self) -> int:
@@ -130,19 +128,8 @@ class FourierModel:
         self.map.each_block(X, use, threads)
         return values[:, 0] if values.shape[1] == 1 else values
 
-    def predict(self, X, *, threads: int | None = None) -> np.ndarray:
-        return self.decide(self.decision_function(X, threads=threads))
-
-    def decide(self, decisions: np.ndarray) -> np.ndarray:
-        if decisions.ndim == 1:
-            return self.labels[np.where(decisions > 0, 0, 1)]
-        scores = votes(decisions, len(self.labels)) if self.pairwise else decisions
-        return self.labels[scores.argmax(axis=1)]
-
-    def save(self, path: str | os.PathLike, *, last_line: str = "") -> None:
-        """Write the file described above; every number survives exactly."""
-        check_finite(self.weights, self.intercepts, self.map.frequencies)
-        write_text(path, chain(self._pieces(), [last_line]))
+    def _numbers(self):
+        return [self.weights, self.intercepts, self.map.frequencies]
 
     def _pieces(self):
         numbers, trailer = header_labels(self.labels)
@@ -155,15 +142,6 @@ class FourierModel:
         ):
             yield " ".join(map(repr, [phase, *weights.tolist(), *frequencies.tolist()])) + "\n"
         yield trailer
-
-    @classmethod
-    def load(cls, path: str | os.PathLike) -> FourierModel:
-        """Read the file described above."""
-        return cls.from_text(cls.text_of(path))
-
-    @staticmethod
-    def text_of(path: str | os.PathLike) -> ModelText:
-        return read_model_text(path, "F", _HEADER)
 
     @classmethod
     def from_text(cls, text: ModelText) -> FourierModel:

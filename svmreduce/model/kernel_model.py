@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from itertools import chain, combinations, pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 from scipy import sparse
@@ -12,32 +11,29 @@ from scipy import sparse
 from svmreduce.core import kernel_values
 from svmreduce.errors import InputError
 from svmreduce.kernels import PRECOMPUTED, KernelMixture, KernelSpec
+from svmreduce.model.base import TextModel
 from svmreduce.model.kernel_lines import kernel_header, kernel_line, read_kernel
 from svmreduce.model.probabilities import class_probabilities
-from svmreduce.model.text import ModelText, check_finite, features_line, header_labels, read_model_text, write_text
+from svmreduce.model.text import ModelText, features_line, header_labels
 from svmreduce.model.vector_lines import format_rows, parse_rows
-from svmreduce.rows import DENSE_FROM, finite_rows
+from svmreduce.rows import DENSE_FROM, finite_rows, widened
 from svmreduce.types import Matrix
 
 CLASSIFIERS = ("c_svc", "nu_svc")
 SVM_TYPES = (*CLASSIFIERS, "one_class", "epsilon_svr", "nu_svr")
 _PROBE = 128  # rows on which the error of float32 is measured
 _SIGMOIDS = ("probA", "probB")
-_HEADER = {
-    *("svm_type", "kernel_type", "degree", "gamma", "coef0", "nr_class", "total_sv", "rho", "label", "nr_sv"),
-    *_SIGMOIDS,
-    "prob_density_marks",
-}
 
 
 @dataclass(frozen=True, eq=False)
-class KernelModel:
+class KernelModel(TextModel):
     """A sum of kernels around support vectors, one sum per pair of classes.
 
     Kept as LIBSVM keeps it. Support vectors are ordered class by class, as in ``labels``. A vector of
     class i takes part in k-1 of the k(k-1)/2 pairs, so ``coef`` has k-1 rows: in the pair (i, j) with
     i < j, vectors of class i use row j-1 and vectors of class j use row i. A positive decision value
-    of the pair is a vote for i.
+    of the pair is a vote for i. A kernel that LIBSVM does not have keeps its own name in the model's file, which
+    ``load_model`` reads and LIBSVM's tools refuse.
 
     Parameters
     ----------
@@ -48,7 +44,6 @@ class KernelModel:
     labels : array of shape (k,), or None for regression and one-class
     n_support : array of shape (k,), support vectors of each class, or None
     svm_type : one of c_svc, nu_svc, one_class, epsilon_svr, nu_svr
-    notes : what a model file said that is not used here
     sigmoids : array of shape (2, pairs), LIBSVM's probA and probB, or None for a model without probabilities
     """
 
@@ -63,6 +58,11 @@ class KernelModel:
     sigmoids: np.ndarray | None = None
     pairwise = True  # one output per pair of classes
     file_format = "LIBSVM's format"
+    _header = frozenset(
+        {"svm_type", "kernel_type", "degree", "gamma", "coef0", "nr_class", "total_sv", "rho", "label", "nr_sv"}
+        | {*_SIGMOIDS, "prob_density_marks"}
+    )
+    _last_word = "SV"
 
     @property
     def n_vectors(self) -> int:
@@ -111,7 +111,7 @@ class KernelModel:
         X = finite_rows(X)
         n = X.shape[0]
         if self.task == "regression" or n < 10 * _PROBE:
-            return self.decide(self.decision_function(X, threads=threads))
+            return super().predict(X, threads=threads)
         decisions = self._decisions(X, threads, np.float32)
         probe = np.linspace(0, n - 1, _PROBE).astype(np.intp)
         error = np.abs(decisions[probe] - self.decision_function(X[probe], threads=threads)).max()
@@ -122,18 +122,9 @@ class KernelModel:
         return self.decide(decisions)
 
     def decide(self, decisions: np.ndarray) -> np.ndarray:
-        """What the decision values mean: a vote per pair, ties to the earlier label."""
-        if self.task == "regression":
-            return decisions
-        if self.labels is None:
+        if self.svm_type == "one_class":
             return np.where(decisions > 0, 1, -1)
-        return self.labels[self._winners(decisions)]
-
-    def _winners(self, decisions: np.ndarray) -> np.ndarray:
-        """Places of the predicted labels."""
-        if decisions.ndim == 1:
-            return np.where(decisions > 0, 0, 1)
-        return votes(decisions, len(self.labels)).argmax(axis=1)
+        return super().decide(decisions)
 
     def probabilities(self, decisions: np.ndarray, winners: np.ndarray | None = None) -> np.ndarray:
         """Class probabilities of these decision values, columns as ``labels``; the label's is always the largest.
@@ -145,15 +136,8 @@ class KernelModel:
         winners = self._winners(decisions) if winners is None else winners
         return class_probabilities(decisions, self.sigmoids, winners, len(self.labels))
 
-    def save(self, path: str | os.PathLike, *, last_line: str = "") -> None:
-        """Write a LIBSVM model file; every number survives exactly.
-
-        A kernel that LIBSVM does not have keeps its own name in the file, which ``load_model`` reads and LIBSVM's
-        tools refuse.
-        """
-        values = self.vectors.data if sparse.issparse(self.vectors) else self.vectors
-        check_finite(self.coef, self.intercepts, values)
-        write_text(path, chain(self._pieces(), [last_line]))
+    def _numbers(self):
+        return [self.coef, self.intercepts, self.vectors.data if sparse.issparse(self.vectors) else self.vectors]
 
     def _pieces(self):
         trailer = ""
@@ -170,15 +154,6 @@ class KernelModel:
         yield from format_rows(self.coef, self.vectors, first=_first_column(self.kernel))
         used = self.vectors.indices if sparse.issparse(self.vectors) else np.flatnonzero(self.vectors.any(axis=0))
         yield trailer + kernel_line(self.kernel) + features_line(self.n_features, used.max(initial=-1) + 1)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike) -> KernelModel:
-        """Read a LIBSVM model file, whoever wrote it."""
-        return cls.from_text(cls.text_of(path))
-
-    @staticmethod
-    def text_of(path: str | os.PathLike) -> ModelText:
-        return read_model_text(path, "SV", _HEADER)
 
     @classmethod
     def from_text(cls, text: ModelText) -> KernelModel:
@@ -203,7 +178,7 @@ class KernelModel:
         if kernel.name == PRECOMPUTED and vectors.shape[1] != 1:
             raise text.fail(text.lines["kernel_type"], "vectors of a precomputed kernel are numbers of training rows, "
                             "0:NUMBER, and these have features")  # fmt: skip
-        vectors = _widen(vectors, text.features(vectors.shape[1]))
+        vectors = widened(vectors, text.features(vectors.shape[1]))
         if vectors.nnz >= DENSE_FROM * vectors.shape[0] * vectors.shape[1]:
             vectors = vectors.toarray()
         sigmoids, notes = None, ()
@@ -219,28 +194,7 @@ def _first_column(kernel) -> int:
     return 0 if kernel.name == PRECOMPUTED else 1
 
 
-def votes(decisions: np.ndarray, k: int) -> np.ndarray:
-    """How many pairs each class wins, from decision values of shape (n, k(k-1)/2)."""
-    counts = np.zeros((len(decisions), k), dtype=np.int64)
-    for column, (i, j) in enumerate(combinations(range(k), 2)):
-        first = decisions[:, column] > 0
-        counts[:, i] += first
-        counts[:, j] += ~first
-    return counts
-
-
 def _same_width(X, vectors):
     """Both with the columns of the wider one."""
     width = max(X.shape[1], vectors.shape[1])
-    return _widen(X, width), _widen(vectors, width)
-
-
-def _widen(matrix, width: int):
-    rows, columns = matrix.shape
-    if columns == width:
-        return matrix
-    if sparse.issparse(matrix):
-        return sparse.csr_matrix((matrix.data, matrix.indices, matrix.indptr), shape=(rows, width))
-    wide = np.zeros((rows, width))
-    wide[:, :columns] = matrix
-    return wide
+    return widened(X, width), widened(vectors, width)

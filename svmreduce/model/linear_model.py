@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 
-from svmreduce.model.text import ModelText, check_finite, header_labels, read_model_text, write_text
+from svmreduce.model.base import TextModel
+from svmreduce.model.text import ModelText, header_labels
 from svmreduce.rows import finite_rows
 
 # LIBLINEAR's names by their -s number; one-class is left out, its offset has another meaning
@@ -25,11 +24,10 @@ SOLVER_TYPES = {
     "L2R_L2LOSS_SVR_DUAL": 12,
     "L2R_L1LOSS_SVR_DUAL": 13,
 }
-_HEADER = {"solver_type", "nr_class", "label", "nr_feature", "bias"}
 
 
 @dataclass(frozen=True, eq=False)
-class LinearModel:
+class LinearModel(TextModel):
     """One weight per feature and output: w·x + b.
 
     Two classes share one output (positive means ``labels[0]``); more classes have one output each and
@@ -49,9 +47,10 @@ class LinearModel:
     labels: np.ndarray | None = None
     solver_type: str = "L2R_L2LOSS_SVC_DUAL"
     bias: float = 1.0
-    notes: tuple[str, ...] = ()
     pairwise = False  # one output per class
     file_format = "LIBLINEAR's format"
+    _header = frozenset({"solver_type", "nr_class", "label", "nr_feature", "bias"})
+    _last_word = "w"
 
     @property
     def n_features(self) -> int:
@@ -68,20 +67,8 @@ class LinearModel:
         values = X[:, :width] @ self.weights[:, :width].T + self.intercepts
         return values[:, 0] if values.shape[1] == 1 else values
 
-    def predict(self, X, *, threads: int | None = None) -> np.ndarray:
-        return self.decide(self.decision_function(X))
-
-    def decide(self, decisions: np.ndarray) -> np.ndarray:
-        if self.labels is None:
-            return decisions
-        if decisions.ndim == 1:
-            return self.labels[np.where(decisions > 0, 0, 1)]
-        return self.labels[decisions.argmax(axis=1)]
-
-    def save(self, path: str | os.PathLike, *, last_line: str = "") -> None:
-        """Write a LIBLINEAR model file; every number survives exactly."""
-        check_finite(self.weights, self.intercepts)
-        write_text(path, chain(self._pieces(), [last_line]))
+    def _numbers(self):
+        return [self.weights, self.intercepts]
 
     def _pieces(self):
         trailer = ""
@@ -97,15 +84,6 @@ class LinearModel:
         for row in rows:
             yield " ".join(map(repr, row)) + " \n"
         yield trailer
-
-    @classmethod
-    def load(cls, path: str | os.PathLike) -> LinearModel:
-        """Read a LIBLINEAR model file, whoever wrote it."""
-        return cls.from_text(cls.text_of(path))
-
-    @staticmethod
-    def text_of(path: str | os.PathLike) -> ModelText:
-        return read_model_text(path, "w", _HEADER)
 
     @classmethod
     def from_text(cls, text: ModelText) -> LinearModel:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +35,6 @@ class ModelText:
     lines: dict[str, int]  # header key -> line number, for messages
     body: list[str]
     body_line: int  # line number of body[0]
-    notes: list[str] = field(default_factory=list)
 
     def fail(self, line: int | None, what: str) -> InputError:
         where = f"{self.path}:{line}" if line else f"{self.path}"

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.extmath import row_norms
 from tqdm import tqdm
 
-from svmreduce.checks import COUNT, NOT_NEGATIVE
+from svmreduce.checks import COUNT, NOT_NEGATIVE, one_of, whole_number
 from svmreduce.core.extreme_points import derive_cell
 from svmreduce.core.jit import in_threads, in_threads_as_they_come, resolve_threads
 from svmreduce.core.kernel_values import KernelRows, single_threaded_blas
@@ -59,43 +59,48 @@ class DeriveRS(Parameters, BaseReducer, parameters="kernel gamma coef0 degree ep
     P: int = 100_000
     V: int = 1000
     first_level: str = "fls2"
-    rules: ClassVar = {"epsilon": NOT_NEGATIVE, "P": COUNT, "V": COUNT}
+    rules: ClassVar = {
+        "epsilon": NOT_NEGATIVE,
+        "P": COUNT,
+        "V": whole_number(least=1, most=LARGEST_V),
+        "first_level": one_of("fls2", "fls1"),
+    }
 
     def _reduce(self, X, y, weights):
         if isinstance(self.kernel, str):
             parse_kernel(self.kernel, whose="DeriveRS", mixes=False)
         self.kernel_ = kernel = kernel_for(X, self.kernel, self.gamma, self.coef0, self.degree)
-        codes = np.unique(y, return_inverse=True)[1]
-        return representative_set(X, codes, weights, kernel, epsilon=self.epsilon, P=self.P, V=self.V,
-                                  first_level=self.first_level, threads=self.threads, verbose=self.verbose)  # fmt: skip
-
-
-def representative_set(X, y, weights, kernel, *, epsilon, P, V, first_level, threads=None, verbose=False):
-    """The rows to keep, what each stands for, and facts: residual_max, cells, seconds per level."""
-    _check(epsilon, P, V, first_level)
-    start = perf_counter()
-    if epsilon == 0:
-        return _distinct(X, y, weights)
-    rows, limit = _rows_precise_enough(kernel, X, epsilon)
-    threads = resolve_threads(threads)
-    cutter = _Cutter(X, rows, V)
-    parts = [part for parts in in_threads(lambda code: cutter.first_level(np.flatnonzero(y == code), P, first_level),
-                                          y.max() + 1, threads) for part in parts]  # fmt: skip
-    cells = sum(-(-len(part) // V) for part in parts)
-    half_way = perf_counter()
-    with single_threaded_blas, _bar(cells, verbose) as bar:
-        corners = _Corners(rows, weights, limit, min(V, max(map(len, parts))), bar)
-        answers = in_threads_as_they_come(lambda part: cutter.second_level(parts[part]), corners, len(parts), threads)
-    indices = np.concatenate([kept for kept, _, _ in answers])
-    beta = np.concatenate([share for _, share, _ in answers])
-    residual = max(worst for _, _, worst in answers)
-    order = np.argsort(indices)  # as they stood in the file
-    # The two last levels overlap: each has the part of their common time that it kept the threads busy
-    rest = perf_counter() - half_way
-    share = sum(cutter.busy) / (sum(cutter.busy) + sum(corners.busy))
-    levels = {"first_level": half_way - start, "second_level": share * rest, "derive": (1 - share) * rest}
-    facts = {"kept": len(indices), "cells": cells, "residual_max": residual, "seconds": levels}
-    return indices[order], beta[order], facts
+        if self.P < self.V:
+            raise InputError(
+                f"P must be at least V: first-level cells are cut into second-level ones; got P={self.P}, V={self.V}"
+            )
+        start, y = perf_counter(), np.unique(y, return_inverse=True)[1]
+        if self.epsilon == 0:
+            return _distinct(X, y, weights)
+        rows, limit = _rows_precise_enough(kernel, X, self.epsilon)
+        threads = resolve_threads(self.threads)
+        cutter = _Cutter(X, rows, self.V)
+        of_classes = in_threads(
+            lambda code: cutter.first_level(np.flatnonzero(y == code), self.P, self.first_level), y.max() + 1, threads
+        )
+        parts = [part for parts in of_classes for part in parts]
+        cells = sum(-(-len(part) // self.V) for part in parts)
+        half_way = perf_counter()
+        with single_threaded_blas, _bar(cells, self.verbose) as bar:
+            corners = _Corners(rows, weights, limit, min(self.V, max(map(len, parts))), bar)
+            answers = in_threads_as_they_come(
+                lambda part: cutter.second_level(parts[part]), corners, len(parts), threads
+            )
+        indices = np.concatenate([kept for kept, _, _ in answers])
+        beta = np.concatenate([share for _, share, _ in answers])
+        residual = max(worst for _, _, worst in answers)
+        order = np.argsort(indices)  # as they stood in the file
+        # The two last levels overlap: each has the part of their common time that it kept the threads busy
+        rest = perf_counter() - half_way
+        share = sum(cutter.busy) / (sum(cutter.busy) + sum(corners.busy))
+        levels = {"first_level": half_way - start, "second_level": share * rest, "derive": (1 - share) * rest}
+        facts = {"kept": len(indices), "cells": cells, "residual_max": residual, "seconds": levels}
+        return indices[order], beta[order], facts
 
 
 def _rows_precise_enough(kernel, X, epsilon):
@@ -123,17 +128,6 @@ def _distinct(X, y, weights):
     beta = np.bincount(place, weights)
     seconds = {"first_level": 0.0, "second_level": 0.0, "derive": perf_counter() - start}
     return indices, beta, {"kept": len(indices), "cells": 0, "residual_max": 0.0, "seconds": seconds}
-
-
-def _check(epsilon, P, V, first_level):
-    if not (np.isfinite(epsilon) and epsilon >= 0):
-        raise InputError(f"epsilon must be a number >= 0, got {epsilon}")
-    if not 1 <= V <= LARGEST_V:
-        raise InputError(f"V must be between 1 and {LARGEST_V} (a cell holds V × V kernel values), got {V}")
-    if P < V:
-        raise InputError(f"P must be at least V: first-level cells are cut into second-level ones; got P={P}, V={V}")
-    if first_level not in ("fls1", "fls2"):
-        raise InputError(f"first_level must be 'fls1' (by position) or 'fls2' (by distance), got {first_level!r}")
 
 
 class _Cutter:

@@ -40,11 +40,9 @@ class RandomSample(Parameters, BaseReducer, parameters="share rows weighted rand
 
     def _reduce(self, X, y, weights):
         n = len(y)
-        if self.rows is not None and not 1 <= self.rows <= n:
+        if self.rows is not None and self.rows > n:
             raise InputError(f"rows must be between 1 and the {n} rows there are, got {self.rows}")
         share = self.share if self.rows is None else self.rows / n
-        if not 0 < share <= 1:
-            raise InputError(f"share must be above 0 and at most 1, got {share}")
         if type_of_target(y).startswith("continuous"):
             strata = np.zeros(n, dtype=np.int64)
         else:

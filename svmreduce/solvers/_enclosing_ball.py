@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from svmreduce.checks import COUNT, SWITCH, whole_number
+from svmreduce.checks import COUNT, SWITCH, one_of, whole_number
 from svmreduce.core import ball_search
 from svmreduce.core.jit import resolve_threads
-from svmreduce.errors import InputError
 from svmreduce.parameters import Parameters
 from svmreduce.solvers.base import SVMClassifier, seed_of
 from svmreduce.types import DualSolution
@@ -76,6 +75,7 @@ class EnclosingBallSVM(
     start_rows: int = 20
     certify: bool = True
     rules: ClassVar = {
+        "selection": one_of("sampled", "exact"),
         "sample_size": whole_number(least=2),
         "quiet_samples": COUNT,
         "start_rows": COUNT,
@@ -88,8 +88,6 @@ class EnclosingBallSVM(
         ball_search.compile_the_rest()
 
     def _solve(self, X, y, weights):
-        if self.selection not in ("sampled", "exact"):
-            raise InputError(f"selection must be 'sampled' or 'exact', got {self.selection!r}")
         self.steps_ = {}
         self.threads_ = resolve_threads(self.threads)
         return super()._solve(X, y, weights)

@@ -29,6 +29,7 @@ from svmreduce.errors import InputError
 from svmreduce.kernels import LIBSVM_KERNELS, PRECOMPUTED, KernelMixture, KernelSpec, kernel_for, parse_kernel
 from svmreduce.model import KernelModel, votes
 from svmreduce.model.class_order import in_class_order, weights_per_feature
+from svmreduce.printable import listed
 from svmreduce.rows import canonical_rows
 from svmreduce.solvers._multiclass import one_versus_one
 from svmreduce.solvers._outcome import Outcome
@@ -240,7 +241,7 @@ class SVMClassifier(ClassifierMixin, BaseSolver):
         if isinstance(given, dict):
             for label, factor in given.items():
                 if label not in self.classes_.tolist():
-                    raise InputError(f"class_weight names {label!r}, but the classes are {_listed(self.classes_)}")
+                    raise InputError(f"class_weight names {label!r}, but the classes are {listed(self.classes_)}")
                 if not (is_number(factor) and factor > 0):
                     raise InputError(f"class_weight of {label!r} must be a positive number, got {factor!r}")
         return compute_class_weight(given, classes=self.classes_, y=y)
@@ -323,11 +324,6 @@ def class_scores(decisions: np.ndarray, k: int) -> np.ndarray:
             sums[:, j] -= decisions[:, column]
             column += 1
     return votes(decisions, k) + sums / (3 * (np.abs(sums) + 1))
-
-
-def _listed(labels: np.ndarray) -> str:
-    """The first few labels."""
-    return ", ".join(map(str, labels[:10].tolist())) + (", …" if len(labels) > 10 else "")
 
 
 def seed_of(random_state) -> int:

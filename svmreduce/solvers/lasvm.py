@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import _num_samples, validate_data
 
-from svmreduce.checks import COUNT, SWITCH
+from svmreduce.checks import COUNT, SWITCH, one_of
 from svmreduce.core.jit import resolve_threads
 from svmreduce.core.lasvm_search import SELECTIONS, OnlineSearch
 from svmreduce.core.optimality import certify
 from svmreduce.core.watch import time_is_up
-from svmreduce.errors import InputError, nearest_name_error
+from svmreduce.errors import InputError
 from svmreduce.model.class_order import in_class_order
 from svmreduce.parameters import Parameters
 from svmreduce.solvers._multiclass import one_versus_one, stacked
@@ -60,7 +60,12 @@ class LASVM(
     selection: str = "random"
     candidates: int = 50
     finishing: bool = True
-    rules: ClassVar = {"epochs": COUNT, "candidates": COUNT, "finishing": SWITCH}
+    rules: ClassVar = {
+        "epochs": COUNT,
+        "selection": one_of(*SELECTIONS),
+        "candidates": COUNT,
+        "finishing": SWITCH,
+    }
 
     def fit(self, X: RowsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         self._past = None
@@ -135,8 +140,6 @@ class LASVM(
         return beta
 
     def _fit_from(self, beta, X, y, weights, kernel):
-        if self.selection not in SELECTIONS:
-            raise nearest_name_error("selection", str(self.selection), SELECTIONS)
         self.threads_ = resolve_threads(self.threads)
         box = self.C * weights
         lower, upper = np.where(y > 0, 0.0, -box), np.where(y > 0, box, 0.0)

@@ -10,8 +10,8 @@ from typing import ClassVar
 import numpy as np
 from liblinear import liblinear as backend
 
-from svmreduce.checks import FINITE, SWITCH
-from svmreduce.errors import InputError, nearest_name_error
+from svmreduce.checks import FINITE, SWITCH, one_of
+from svmreduce.errors import InputError
 from svmreduce.model.linear_model import SOLVER_TYPES, LinearModel
 from svmreduce.parameters import Parameters
 from svmreduce.solvers._nodes import LogTap, default_options, node_rows, pointer
@@ -27,6 +27,7 @@ _PROBLEMS = {
     ("squared_hinge", False): "L2R_L2LOSS_SVC",
     ("hinge", True): "L2R_L1LOSS_SVC_DUAL",
 }
+LOSS = one_of("squared_hinge", "hinge")
 _OWN_TOL = {True: 0.1, False: 0.01}  # LIBLINEAR's defaults for dual and primal problems
 
 
@@ -54,7 +55,7 @@ class Liblinear(Parameters, SVMClassifier, parameters="C loss dual tol bias rand
     dual: bool = True
     tol: float | None = None
     bias: float = 1.0
-    rules: ClassVar = {"dual": SWITCH, "bias": FINITE}
+    rules: ClassVar = {"loss": LOSS, "dual": SWITCH, "bias": FINITE}
 
     def _solve(self, X, y, weights):
         solver_type = self._solver_type()
@@ -81,8 +82,6 @@ class Liblinear(Parameters, SVMClassifier, parameters="C loss dual tol bias rand
         return Outcome(model, **read_log(log))
 
     def _solver_type(self) -> str:
-        if self.loss not in ("squared_hinge", "hinge"):
-            raise nearest_name_error("loss", str(self.loss), ["squared_hinge", "hinge"])
         if (self.loss, bool(self.dual)) not in _PROBLEMS:
             raise InputError("LIBLINEAR solves the hinge loss only in the dual: set dual=True")
         return _PROBLEMS[self.loss, bool(self.dual)]

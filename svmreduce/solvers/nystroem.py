@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from scipy import linalg
 
 from svmreduce.core.jit import in_threads
 from svmreduce.solvers._landmarks import LandmarkClassifier
-from svmreduce.solvers.liblinear import Liblinear
+from svmreduce.solvers.liblinear import LOSS, Liblinear
 
 _ROWS = 4096  # of a block
 _SMALLEST = 1e-10  # eigenvalues below this part of the largest are rounding
@@ -44,6 +46,7 @@ class Nystroem(
 
     loss: str = "squared_hinge"
     tol: float = 0.01
+    rules: ClassVar = {"loss": LOSS}
 
     def _kernel_values(self, kernel, X, landmarks):
         with self._stage("reduce"):

@@ -15,7 +15,7 @@ from svmreduce.memory import check_memory
 from svmreduce.model import FourierMap, FourierModel, KernelModel
 from svmreduce.parameters import Parameters
 from svmreduce.solvers.base import Outcome, SVMClassifier, seed_of
-from svmreduce.solvers.liblinear import Liblinear
+from svmreduce.solvers.liblinear import LOSS, Liblinear
 from svmreduce.solvers.libsvm import Libsvm
 
 # bytes per feature value while a backend trains: ours, its node, and a support vector's copy
@@ -117,6 +117,7 @@ class RfeatSVM2(_RandomFeatures, parameters="C gamma E loss tol threads random_s
 
     loss: str = "squared_hinge"
     tol: float = 0.1
+    rules: ClassVar = {"loss": LOSS}
 
     def _backend(self):
         return Liblinear(self.C, self.loss, tol=self.tol, random_state=self.random_state)

@@ -8,9 +8,9 @@ import numpy as np
 from scipy import linalg
 from scipy.special import expit
 
-from svmreduce.checks import POSITIVE
+from svmreduce.checks import POSITIVE, one_of
 from svmreduce.core.jit import in_threads
-from svmreduce.errors import InputError, nearest_name_error
+from svmreduce.errors import InputError
 from svmreduce.solvers._landmarks import LandmarkClassifier
 
 _ARMIJO = 1e-4  # part of the promised decrease that a step must bring
@@ -49,11 +49,9 @@ class RSVM(
     loss: str = "squared_hinge"
     smoothing: float = 5.0
     max_iter: int = 100
-    rules: ClassVar = {"smoothing": POSITIVE}
+    rules: ClassVar = {"loss": one_of("squared_hinge", "smooth"), "smoothing": POSITIVE}
 
     def _fit_landmarks(self, K, landmarks, y, weights):
-        if self.loss not in _LOSSES:
-            raise nearest_name_error("loss", str(self.loss), _LOSSES)
         loss = _LOSSES[self.loss](self.smoothing)
         theta, counters = newton(K, y, self.C * weights, loss, self.tol, self.max_iter, self.threads_)
         return theta[:-1], float(theta[-1]), counters

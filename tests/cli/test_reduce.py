@@ -91,7 +91,7 @@ def test_a_blank_last_line_of_weights_is_no_weight(board, tmp_path):
 
 
 def test_the_gelling_curve_is_shown(board, tmp_path):
-    options = ("--method", "bootstrap", "--proportion", "auto", "-g", "4", "--set", "C=10", "--set", "share=0.5")
+    options = ("--method", "bootstrap", "-g", "4", "--set", "C=10", "--set", "share=0.5", "--set", "proportion=auto")
     done = call("reduce", *options, board, tmp_path / "hard", "--json")
     assert done.exit_code == 0, done.output
     record = json.loads(done.stdout)
@@ -102,10 +102,10 @@ def test_the_gelling_curve_is_shown(board, tmp_path):
     assert "gelling curve" in shown and ", ".join(f"{100 * p:g} %: {a:.4f}" for p, a in facts["curve"]) in shown
     assert f"candidates      {facts['candidates']}\n" in shown and "lost classes" not in shown
     fixed = call(
-        "reduce", "--method", "bootstrap", "--proportion", "0.2", "-g", "4", board, tmp_path / "hard", "--json"
+        "reduce", "--method", "bootstrap", "--set", "proportion=0.2", "-g", "4", board, tmp_path / "hard", "--json"
     )
     assert json.loads(fixed.stdout)["facts"]["sample_rows"] == 600
-    wrong = call("reduce", "--method", "bootstrap", "--proportion", "much", board, tmp_path / "hard")
+    wrong = call("reduce", "--method", "bootstrap", "--set", "proportion=much", board, tmp_path / "hard")
     assert wrong.exit_code == 2 and "proportion must be above 0 and at most 1, or 'auto', got 'much'" in wrong.output
 
 

@@ -166,7 +166,6 @@ def test_mirror_file_plain_or_packed(place, suffix, pack):
     place.card(card_text())
     path = place.file("tiny" + suffix, pack(TINY))
     assert fetching.locate(catalog.load_card("tiny")) == path
-    assert catalog.fetch(catalog.load_card("tiny"), "train") == path
     loaded = catalog.load("tiny")
     dense = loaded.X.toarray() if sparse.issparse(loaded.X) else loaded.X
     np.testing.assert_array_equal(dense, [[0.5, 1], [0, 2], [1, 0], [3, 4]])

@@ -196,8 +196,6 @@ def test_written_form(tmp_path):
     path = tmp_path / "f"
     write_libsvm(path, np.array([[1.0, 0.0, 0.1], [0.0, 0.0, 0.0]]), np.array([1, -1]))
     assert path.read_bytes() == b"1 1:1 3:0.1\n-1\n"
-    write_libsvm(path, np.array([[1 / 3, 2.0]]), np.array([0.5]), precision=3)
-    assert path.read_bytes() == b"0.5 1:0.333 2:2\n"
 
 
 def test_writing_sorts_and_leaves_the_matrix_alone(tmp_path):

@@ -13,7 +13,7 @@ from scipy import sparse
 from svmreduce.data.columns import table_of_frame
 from svmreduce.data.formats import load_training, read_rows, write_libsvm
 from svmreduce.data.preparation import Choices, Preparation
-from svmreduce.data.prepare import SCALERS
+from svmreduce.data.scaling import SCALERS, Scaler
 from svmreduce.errors import DataNote, DataWarning, InputError
 
 FRAME = pd.DataFrame(
@@ -52,7 +52,7 @@ def test_numbered_columns_through_json(tmp_path, scale, density):
     np.testing.assert_array_equal(
         dense(through_json(learned).new(read_rows(tmp_path / "t"), None).X)[:, :8], dense(data.X)
     )
-    expected = SCALERS[scale]().fit(X).transform(X)
+    expected = Scaler(scale).fit(X).transform(X)
     np.testing.assert_allclose(dense(data.X), dense(expected), rtol=1e-12, atol=1e-15)
     assert learned.is_trivial == (scale == "none")
 

@@ -5,7 +5,6 @@ import random
 
 import pytest
 
-from svmreduce.errors import InputError
 from svmreduce.experiments import metrics
 from svmreduce.experiments.method_results import collect
 from svmreduce.experiments.metrics import METRICS
@@ -86,12 +85,12 @@ def aesvm():
     return [reduction("reduction 0", 0, 1.0), reduction("reduction 1", 1, 2.0), *fits]
 
 
-def summarise(records, **arguments):
-    return metrics.summarise(collect(map(Record.from_json, records)), **arguments)
+def summarise(records):
+    return metrics.summarise(collect(map(Record.from_json, records)))
 
 
-def row_of(method, records, **arguments):
-    return next(row for row in summarise(records, **arguments) if row["method"] == method)
+def row_of(method, records):
+    return next(row for row in summarise(records) if row["method"] == method)
 
 
 def test_the_seven_figures_of_the_paper():
@@ -311,15 +310,6 @@ def test_another_grid_is_neither_paired_nor_missing():
     assert (row["cells"], row["done"], row["failed"], row["pairs"]) == (2, 2, {}, 0)
     assert row["baseline_failed"] == {"missing": 2}
     assert (row["ets"], row["mean_accuracy"], row["cts"]) == (None, 0.9, pytest.approx(180 / 20))
-
-
-def test_the_baseline_can_be_chosen():
-    records = libsvm() + aesvm() + grid("smo", [(4, 100)] * 4)
-    rows = summarise(records, baseline="smo")
-    assert [row["method"] for row in rows] == ["smo", "AESVM", "libsvm"]
-    assert rows[1]["ets"] == pytest.approx((2 + 4 / 3 + 1 + 2) / 4)
-    with pytest.raises(InputError, match="unknown baseline method 'libsmv': did you mean 'libsvm'"):
-        summarise(records, baseline="libsmv")
 
 
 def test_without_a_baseline_there_are_only_own_figures():

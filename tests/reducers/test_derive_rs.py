@@ -246,8 +246,8 @@ def test_support_points_at_rows_of_the_input():
     [
         ({"epsilon": -1.0}, "epsilon must be a number >= 0"),
         ({"epsilon": float("nan")}, "epsilon must be"),
-        ({"V": 0}, "V must be a whole number >= 1"),
-        ({"V": 10**6}, "V must be between 1 and"),
+        ({"V": 0}, "V must be a whole number from 1 to 20000"),
+        ({"V": 10**6}, "V must be a whole number from 1 to 20000"),
         ({"P": 10, "V": 20}, "P must be at least V"),
         ({"first_level": "fls3"}, "first_level must be"),
         ({"kernel": "rfb"}, "did you mean 'rbf'"),

@@ -1,8 +1,5 @@
 """The gelling point on curves that are known, where it must stop and what it must not look at."""
 
-import pytest
-
-from svmreduce.errors import InputError
 from svmreduce.reducers.bootstrap.gelling import curve_text, gelling_point
 
 
@@ -44,12 +41,6 @@ def test_the_last_step_is_cut_at_the_cap():
     _, curve = gelling_point(lambda proportion: proportion, slope=0.5, step=0.04)
     assert [proportion for proportion, _ in curve] == [0.04, 0.08, 0.1]
     assert gelling_point(lambda proportion: 0.9, slope=0.5, step=0.3)[0] == 0.1
-
-
-def test_impossible_steps():
-    for options in ({"step": 0}, {"step": 0.1, "cap": 0}, {"step": 0.1, "cap": 2}):
-        with pytest.raises(InputError, match="a gelling point needs a step above 0"):
-            gelling_point(lambda proportion: 0.5, slope=0.1, **options)
 
 
 def test_the_curve_as_text():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svmreduce.model import KernelModel
+from svmreduce.model.base import TextModel
 from svmreduce.reducers.bootstrap.informative import (
     SELECTIONS,
     candidates_of,
@@ -47,12 +47,10 @@ def test_only_rows_that_all_get_right_are_dropped_by_default():
     assert candidates_of(np.arange(N + 1), N).tolist() == [False] + [True] * N
 
 
-class _Line:
+class _Line(TextModel):
     """Decision values that are given, in LIBSVM's order of pairs."""
 
     pairwise = True
-    predict, decide, _winners = KernelModel.predict, KernelModel.decide, KernelModel._winners
-    task = "classification"
 
     def __init__(self, decisions, labels):
         self.decisions, self.labels = np.asarray(decisions), np.asarray(labels)

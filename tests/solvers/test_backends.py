@@ -162,7 +162,7 @@ def test_liblinear_finds_the_minimum_of_its_problem(loss, dual, bias):
 def test_liblinear_has_no_primal_hinge():
     with pytest.raises(InputError, match="set dual=True"):
         Liblinear(loss="hinge", dual=False).fit(*cloud())
-    with pytest.raises(InputError, match="unknown loss 'hing': did you mean 'hinge'"):
+    with pytest.raises(InputError, match="loss must be one of squared_hinge, hinge, got 'hing'"):
         Liblinear(loss="hing").fit(*cloud())
 
 

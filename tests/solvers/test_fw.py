@@ -148,7 +148,7 @@ def test_svm_predict_agrees(solver, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"selection": "all"}, "selection must be 'sampled' or 'exact', got 'all'"),
+        ({"selection": "all"}, "selection must be one of sampled, exact, got 'all'"),
         ({"sample_size": 1}, "sample_size must be a whole number >= 2, got 1"),
         ({"quiet_samples": 0}, "quiet_samples must be a whole number >= 1, got 0"),
         ({"start_rows": 0}, "start_rows must be a whole number >= 1, got 0"),

@@ -185,7 +185,7 @@ def test_what_a_stream_refuses():
         stream.partial_fit(X[:, :3], y)
     with pytest.raises(InputError, match="C is smaller than when these support vectors were learned"):
         stream.set_params(C=0.01).partial_fit(X, y)
-    with pytest.raises(InputError, match="unknown selection 'greedy'"):
+    with pytest.raises(InputError, match="selection must be one of random, gradient, active, got 'greedy'"):
         LASVM(selection="greedy").fit(X, y)
 
 

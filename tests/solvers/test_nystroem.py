@@ -57,5 +57,5 @@ def test_kernels_of_low_rank_and_of_no_definite_sign(kernel, coef0):
 
 
 def test_unknown_loss():
-    with pytest.raises(InputError, match="unknown loss 'hing': did you mean 'hinge'"):
+    with pytest.raises(InputError, match="loss must be one of squared_hinge, hinge, got 'hing'"):
         Nystroem(loss="hing").fit(*cloud())

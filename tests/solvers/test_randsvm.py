@@ -206,7 +206,7 @@ def test_weights_need_the_backend_that_takes_them():
 
 def test_backends_by_name():
     X, y = cloud(50)
-    with pytest.raises(InputError, match="unknown backend of RandSVM 'libsv': did you mean 'libsvm'"):
+    with pytest.raises(InputError, match="backend must be one of smo, libsvm, liblinear, got 'libsv'"):
         RandSVM(backend="libsv").fit(X, y)
     with pytest.raises(InputError, match="backend 'liblinear' is for kernel 'linear', got kernel 'rbf'"):
         RandSVM(backend="liblinear").fit(X, y)

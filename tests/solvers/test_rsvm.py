@@ -152,7 +152,7 @@ def test_a_model_without_coefficients_keeps_one_vector(tmp_path):
 
 
 def test_unknown_loss():
-    with pytest.raises(InputError, match="unknown loss 'smoth': did you mean 'smooth'"):
+    with pytest.raises(InputError, match="loss must be one of squared_hinge, smooth, got 'smoth'"):
         RSVM(loss="smoth").fit(*cloud())
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from svmreduce.errors import InputError
-
 Curve = list[tuple[float, float]]
 """(proportion, accuracy) pairs, proportions ascending."""
 
@@ -35,8 +33,6 @@ def gelling_point(
     curve : list of (proportion, accuracy)
         As far as it was followed: one step beyond the gelling point, or to the cap.
     """
-    if not 0 < cap <= 1 or not step > 0:
-        raise InputError(f"a gelling point needs a step above 0 and a cap in (0, 1], got step {step} and cap {cap}")
     curve: Curve = []
     proportion = min(round(step * max(1, math.ceil(least / step - 1e-9)), 12), cap)
     while True:

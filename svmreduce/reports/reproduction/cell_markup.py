@@ -26,5 +26,4 @@ def _judged(cell: JudgedCell) -> Markup:
         tag("span", cell.text(cell.measured), class_="measured"),
         tag("span", cell.mark, class_="mark"),
     ]
-    shown = cell.printed if cell.measured is None else cell.measured
-    return tag("td", *parts, class_=slug(cell.verdict), title=hint, data_value=shown)
+    return tag("td", *parts, class_=slug(cell.verdict), title=hint, data_value=cell.measured)

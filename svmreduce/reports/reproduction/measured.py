@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
-from statistics import fmean, stdev
+from statistics import fmean
 
-from svmreduce.experiments.method_results import find_rivals
+from svmreduce.experiments.method_results import find_rivals, over_known
 from svmreduce.experiments.metrics import best_point
+from svmreduce.experiments.panels import spread
 from svmreduce.experiments.recorded_run import Run
 from svmreduce.experiments.records import Record
 from svmreduce.papers import PrintedTable
 from svmreduce.papers.layouts import Layout
+from svmreduce.reports.render import counts as counted
 from svmreduce.reports.reproduction.matching import MatchedData, Matching
 
 
@@ -65,9 +67,9 @@ class Measured:
         method = self.run.methods[data.title][label]
         point, _ = best_point(method)
         times = [cell.predict for place, cell in method.done.items() if place.point == point]
-        values["best_predict_seconds"] = _mean(times)
+        values["best_predict_seconds"] = over_known(times)
         baseline = own["baseline"]
-        problem = f"{baseline}: {_counted(own['baseline_failed'])}" if own["baseline_failed"] else ""
+        problem = f"{baseline}: {counted(own['baseline_failed'])}" if own["baseline_failed"] else ""
         return MeasuredRow(
             data.title, label, values, problem or "not defined in this run", data.caveats, self._grid(own, method)
         )
@@ -89,7 +91,7 @@ class Measured:
             return MeasuredRow(data.title, problem=_told(records)) if records else NOT_FOUND
         shares = [100 * record.sizes["kept_rows"] / record.sizes["train_rows"] for record in done]
         seconds = [record.seconds.get("reduce") for record in done]
-        values = {"kept_percent": fmean(shares), "seconds": _mean(seconds)}
+        values = {"kept_percent": fmean(shares), "seconds": over_known(seconds)}
         return MeasuredRow(data.title, done[0].method, values, caveats=data.caveats)
 
     def _runs(self, row: dict, data: MatchedData, ranked: bool = False) -> MeasuredRow:
@@ -102,7 +104,7 @@ class Measured:
             return MeasuredRow(data.title, label, problem=self._reasons(data.title, label))
         fits = self._fits_at(data.title, label, point)
         values = self._facts(fits)
-        control = find_rivals(self.run.methods[data.title][label], self.run.methods[data.title], None).random_sample
+        control = find_rivals(self.run.methods[data.title][label], self.run.methods[data.title]).random_sample
         if control is not None:
             values["random_accuracy"] = self._facts(self._fits_at(data.title, control.label, point))["accuracy"]
         base = self._baseline_label(data.title, row)
@@ -128,7 +130,7 @@ class Measured:
         if not found:
             return NOT_FOUND
         keys = dict.fromkeys(key for other in found for key in other.values)
-        values = {key: _mean([other.values.get(key) for other in found]) for key in keys}
+        values = {key: over_known([other.values.get(key) for other in found]) for key in keys}
         caveats = [caveat for other in found for caveat in other.caveats]
         if len(found) < len(members):
             caveats.insert(0, f"over {len(found)} of {len(members)} rows")
@@ -159,7 +161,7 @@ class Measured:
             "kept_rows": [fit.sizes.get("kept_rows") for fit in fits],
             "steps": [fit.counters.get("n_iter") for fit in fits],
         }
-        means = {name: _mean(values) for name, values in columns.items()}
+        means = {name: over_known(values) for name, values in columns.items()}
         return means | {f"{name}_std": _deviation(values) for name, values in columns.items()}
 
     def _training_seconds(self, fit: Record) -> float | None:
@@ -195,19 +197,9 @@ def averaged_rows(printed: PrintedTable, row: dict) -> list[dict]:
 def _told(records: list[Record]) -> str:
     """``2 timeout: stopped after 10 s``."""
     reason = next((record.reason for record in records if record.reason), "")
-    counts = _counted(Counter(record.status for record in records))
+    counts = counted(Counter(record.status for record in records))
     return f"{counts}: {reason}" if reason else counts
 
 
-def _counted(statuses: dict) -> str:
-    return ", ".join(f"{count} {status}" for status, count in statuses.items())
-
-
-def _mean(values: list) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if known else None
-
-
 def _deviation(values: list) -> float | None:
-    known = [value for value in values if value is not None]
-    return stdev(known) if len(known) > 1 else None
+    return spread([value for value in values if value is not None])

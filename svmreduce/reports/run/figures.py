@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import pairwise
 
 from matplotlib.figure import Figure
 
 from svmreduce.experiments.panels import Panel, Spot
 from svmreduce.papers.layouts import PrintedColumn
-from svmreduce.printable import duration
 from svmreduce.reports import drawing
 from svmreduce.reports.drawing import MUTED, Look, label_ends, label_points, new_figure, scale_axis, short_name
 from svmreduce.reports.reproduction.verdicts import JudgedCell
@@ -47,48 +46,6 @@ def scatter(panel: Panel, looks: Looks, fact: str, title: str) -> Figure:
     around = drawing.boxes(axes, [at[spot] for spot in best]) + drawing.segments(axes, whiskers)
     around += drawing.boxes(axes, [at[spot] for spot in others], half=1.5)
     label_points(axes, [(*at[spot], short_name(spot.method)) for spot in named], around)
-    return figure
-
-
-def errors(panel: Panel, looks: Looks) -> Figure:
-    """Test error of each method at its best point."""
-    factor = _factor(panel)
-    rows = [(spot.method, factor * spot.error, factor * (spot.error_spread or 0.0)) for spot in panel.best]
-    return _bars(panel.dataset, rows, looks, _error_title(panel), drawing.short)
-
-
-def times(panel: Panel, looks: Looks) -> Figure:
-    """Seconds of one fit of each method at its best point, the reduction included."""
-    rows = [(spot.method, spot.training, spot.solve_spread or 0.0) for spot in panel.best]
-    return _bars(panel.dataset, rows, looks, "reduction and training (s)", duration)
-
-
-def _bars(
-    title: str, rows: list[tuple[str, float, float]], looks: Looks, axis: str, write: Callable[[float], str]
-) -> Figure:
-    """A bar per (method, value, spread), with its number; on a wide range a mark at the end of a line instead."""
-    figure, axes = new_figure(title, height=1.1 + 0.27 * len(rows))
-    is_log = drawing.is_wide(value for _, value, _ in rows)
-    start = min(value for _, value, _ in rows) / 2 if is_log else 0.0
-    for place, (method, value, spread) in enumerate(rows):
-        look = looks[method]
-        if is_log:
-            axes.plot([start, value], [place, place], color=look.colour, linewidth=1.2, alpha=0.5)
-            axes.plot(value, place, **look.marks)
-        else:
-            face = "none" if look.is_hollow else look.colour
-            axes.barh(place, value, 0.62, facecolor=face, edgecolor=look.colour, linewidth=1.2)
-        if spread:
-            sides = [[min(spread, 0.9 * value)], [spread]]
-            axes.errorbar(value, place, xerr=sides, color=MUTED, elinewidth=1.2, capsize=2.5)
-        end = (value + spread) * (1.12 if is_log else 1.0)
-        axes.annotate(write(value), (end, place), (4, 0), textcoords="offset points", va="center", fontsize=9)
-    ends = [value + spread for _, value, spread in rows]
-    scale_axis(axes, "x", [start, *ends], is_log=is_log)
-    right = axes.get_xlim()[1]
-    axes.set_xlim(start, right * (right / start) ** 0.2 if is_log else max(ends) * 1.24 or 1.0)
-    _name_rows(axes, [short_name(method) for method, *_ in rows])
-    axes.set_xlabel(axis, loc="right")
     return figure
 
 
@@ -275,10 +232,6 @@ def _factor(panel: Panel) -> int:
 
 def _score(panel: Panel, spot: Spot) -> float:
     return spot.error if panel.is_regression else 100 * (1 - spot.error)
-
-
-def _error_title(panel: Panel) -> str:
-    return "mean squared error" if panel.is_regression else "test error (%)"
 
 
 def _whiskers(spread: Iterable[float | None]) -> list[float] | None:

@@ -13,6 +13,7 @@ from importlib.resources import files
 from svmreduce.experiments.recorded_run import Run
 from svmreduce.reports.inline_svg import inline
 from svmreduce.reports.markup import Markup, joined, slug, table, tag
+from svmreduce.reports.render import counts as in_words
 from svmreduce.reports.reproduction import cell_markup
 from svmreduce.reports.reproduction.paper_comparison import PaperComparison, wide_table
 from svmreduce.reports.reproduction.verdicts import MARKS, NOT_MEASURED, NOT_PRINTED
@@ -27,7 +28,6 @@ MOST_FITS = 60  # rows; a page with more of them would be too long
 MOST_KEPT = 300  # reductions
 MOST_LETTERS = 180_000  # of a page; figures that have no room are left to --plots
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
-_NOT_ON_PAGES = ("error", "training time", "mean accuracy")  # the front and the table say the same
 
 
 def html(run: Run, paper: PaperComparison | None, command: str) -> str:
@@ -122,7 +122,7 @@ def _paper(paper: PaperComparison, drawn: dict[Drawing, Markup]) -> list[Markup]
     return [
         tag("h2", "Compared with the paper"),
         tag("p", f"{paper.printed.title}. {paper.printed.caption}. Each cell: printed → measured."),
-        tag("div", *parts, class_="tally", role="img", aria_label="Verdicts: " + _counted(counts)),
+        tag("div", *parts, class_="tally", role="img", aria_label=f"Verdicts: {in_words(counts)}"),
         tag("ul", *legend, class_="legend"),
         tag("div", only, label, table(wide, _row_class, cell=cell_markup.cell, is_tall=len(wide.rows) > 60)),
         *_notes(wide.notes[1:]),
@@ -134,17 +134,13 @@ def _row_class(row: dict) -> str | None:
     return "unmeasured" if row["verdict"] in (NOT_MEASURED, NOT_PRINTED) else None
 
 
-def _counted(counts: dict[str, int]) -> str:
-    return ", ".join(f"{number} {name}" for name, number in counts.items())
-
-
 def _figures(run: Run, drawn: dict[Drawing, Markup], room: int) -> list[Markup]:
     """By data set, the first one open, as many as a small page has room for."""
     groups: dict[str, list[Markup]] = {}
     left_out = 0
     wanted = {one: figure for one, figure in drawn.items() if not one.kind.startswith("printed ")}
     for one, figure in sorted(wanted.items(), key=lambda pair: _IMPORTANCE.get(pair[0].kind, 0)):
-        if one.kind in _NOT_ON_PAGES or len(figure) > room:
+        if len(figure) > room:
             left_out += 1
         else:
             room -= len(figure)

@@ -33,12 +33,9 @@ _CAPTIONS = {
         "gains. The reduction's time is included. Methods that lose more than two points are left out."
     ),
     "best accuracy": "Of each method at its best grid point, means over folds and seeds.",
-    "mean accuracy": "Of each method over the whole grid: how much a wrong guess of the parameters costs.",
     "classification speed-up": "Against the baseline, each method at its best grid point.",
     "accuracy and time": _POINTS,
     "accuracy and vectors": _POINTS,
-    "error": "At each method's best grid point; whiskers: one standard deviation over folds and seeds.",
-    "training time": "One fit at each method's best grid point, the reduction included.",
     "front": (
         "Each method at its best point; nothing is both quicker and better than those on the line. Ring: the choice. "
         "Hollow: random samples."
@@ -55,7 +52,6 @@ _CAPTIONS = {
 # What is shown side by side for all data sets: kind of figure, fact, name of the axis, factor
 _ACROSS = (
     ("best accuracy", "max_accuracy", "accuracy (%)", 100),
-    ("mean accuracy", "mean_accuracy", "accuracy (%)", 100),
     ("classification speed-up", "cts", "times as fast", 1),
 )
 _SWEPT = {"accuracy": "accuracy by", "mse": "error by", "training": "training time by", "kept": "kept rows by"}
@@ -121,8 +117,6 @@ def _of_panel(panel: Panel, verdict: DatasetVerdict, looks: dict[str, Look]) -> 
     made = {"accuracy and time": figures.scatter(panel, looks, "training", "training (s)")}
     if sum(spot.vectors is not None for spot in best) > 1:
         made["accuracy and vectors"] = figures.scatter(panel, looks, "vectors", "support vectors")
-    made["error"] = figures.errors(panel, looks)
-    made["training time"] = figures.times(panel, looks)
     made["front"] = figures.front(verdict, looks)
     hidden = sum(map(verdict.is_poor, verdict.all))
     for kind, figure in made.items():

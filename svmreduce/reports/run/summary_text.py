@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 
 from svmreduce.experiments.ordering import natural_key
 from svmreduce.experiments.recorded_run import Run
 from svmreduce.experiments.records import NOT_CONVERGED
+from svmreduce.printable import listed
 from svmreduce.reports.reproduction.paper_comparison import PaperComparison
 from svmreduce.reports.reproduction.verdicts import CONTRADICTED, JUDGED, NOT_COMPARABLE
 from svmreduce.reports.run.measured_on import environment_facts
@@ -40,8 +40,8 @@ def _compared(run: Run) -> str:
     datasets = sorted(run.methods, key=natural_key)
     points = len({str(sorted(record.point.items())) for record in run.fits})
     splits = len({(record.fold, record.seed, record.repeat) for record in run.fits})
-    text = f"{_count(len(methods), 'method')} ({_listed(methods, 4)}) on {_count(len(datasets), 'data set')}"
-    text += f" ({_listed(datasets)}), {_count(points, 'grid point')}"
+    text = f"{_count(len(methods), 'method')} ({listed(methods, 4)}) on {_count(len(datasets), 'data set')}"
+    text += f" ({listed(datasets)}), {_count(points, 'grid point')}"
     text += f", {_count(splits, 'fold, seed or repeat', 'folds, seeds and repeats')}" if splits > 1 else ""
     text += ", and a random sample of equal size for each reduction" if run.controls else ""
     return f"{text}: {_count(len(run.fits), 'fit')}."
@@ -61,7 +61,7 @@ def _verdicts(paper: PaperComparison) -> list[str]:
         for column in paper.columns
         if row.cells[column.field].verdict == CONTRADICTED
     ]
-    return [text + ".", *([f"Contradicted: {_listed(against)}."] if against else [])]
+    return [text + ".", *([f"Contradicted: {listed(against)}."] if against else [])]
 
 
 def _failures(run: Run) -> str:
@@ -74,14 +74,8 @@ def _failures(run: Run) -> str:
         f"{count} {status}" for status, count in Counter(record.status for record in failed).most_common()
     )
     who = Counter(f"{record.method} on {record.dataset}" for record in failed)
-    return f"{len(failed)} of {len(run.records)} records have no result ({kinds}): {_listed(who)}.{late}"
+    return f"{len(failed)} of {len(run.records)} records have no result ({kinds}): {listed(who)}.{late}"
 
 
 def _count(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
-def _listed(names: Iterable[str], most: int = 6) -> str:
-    names = list(names)
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more

@@ -9,10 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from svmreduce.checks import COUNT, NOT_NEGATIVE, POSITIVE, PROBABILITY, SWITCH
+from svmreduce.checks import COUNT, NOT_NEGATIVE, POSITIVE, PROBABILITY, SWITCH, one_of
 from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernel_values import FLOAT32_TOL, single_threaded_blas, suitable_rows
-from svmreduce.errors import InputError, nearest_name_error
+from svmreduce.errors import InputError
 from svmreduce.parameters import Parameters
 from svmreduce.solvers._multiclass import linear_one_versus_rest, one_versus_one
 from svmreduce.solvers.base import SVMClassifier, seed_of
@@ -20,8 +20,6 @@ from svmreduce.solvers.liblinear import Liblinear
 from svmreduce.solvers.libsvm import Libsvm
 from svmreduce.solvers.randsvm.rounds import INNER, OUT_OF_ROUNDS, SAMPLE_FULL, Rounds
 from svmreduce.solvers.smo import SMO
-
-BACKENDS = ("smo", "libsvm", "liblinear")
 
 
 class RandSVM(
@@ -100,6 +98,7 @@ class RandSVM(
         "delta": PROBABILITY,
         "separable": SWITCH,
         "c": POSITIVE,
+        "backend": one_of("smo", "libsvm", "liblinear"),
         "max_rounds": COUNT,
     }
 
@@ -135,8 +134,6 @@ class RandSVM(
         return outcome
 
     def _make_backend(self, kernel, weights):
-        if self.backend not in BACKENDS:
-            raise nearest_name_error("backend of RandSVM", str(self.backend), BACKENDS)
         tol = INNER * self.tol
         if self.backend == "liblinear":
             if kernel.name != "linear":
