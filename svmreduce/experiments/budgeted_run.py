@@ -16,8 +16,9 @@ from svmreduce.experiments.planning import Task, expand, methods_of
 from svmreduce.experiments.records import RANDOM, Record, controlled_label
 from svmreduce.experiments.runner import Agenda, execute, make_agenda
 from svmreduce.experiments.store import Store
-from svmreduce.experiments.time_budget import Budget, NotRun, beats, in_words, ladder, round_down, score_of
+from svmreduce.experiments.time_budget import Budget, NotRun, beats, goodness_of, ladder, round_down
 from svmreduce.memory import free_bytes
+from svmreduce.printable import roughly
 
 PART_TEST_ROWS = 2000
 PART, METHOD, EXACT = 0.05, 0.25, 0.45  # of the budget: a method on a part, on all rows, and the exact solution
@@ -120,7 +121,7 @@ class BudgetedRun:
             else:
                 done += 1
                 self.growth.setdefault(label, Growth(units[label][-1].solver in LINEAR)).add(cost)
-                self.scores[label] = score_of(records[-1])
+                self.scores[label] = goodness_of(records[-1])
                 if labels is None:
                     self.on_parts.setdefault(rows, []).extend(units[label])
         self.say(f"{rows:,} of {self.rows:,} rows: {_counted(done)} measured")
@@ -134,7 +135,7 @@ class BudgetedRun:
             for name, other in here.items():
                 is_slower = 2 * other.last.train <= own.last.train and other.exponent <= own.exponent + 0.1
                 if is_slower and self.scores[name] >= self.scores[label] and label not in self.not_run:
-                    times = f"{in_words(own.last.train)} against {in_words(other.last.train)}"
+                    times = f"{roughly(own.last.train)} against {roughly(other.last.train)}"
                     words = f"on {rows:,} rows slower than {name} ({times}) and no better"
                     self.not_run[label] = NotRun("beaten", words, self._predicted(label))
 
@@ -265,8 +266,8 @@ class BudgetedRun:
         expected = growth.train_seconds(self.rows)
         how = "as it grows with" if growth.is_known else "if it grows with"
         words = (
-            f"about {in_words(expected)} on all rows, {how} the power {growth.exponent:.1f} of the rows "
-            f"({in_words(growth.last.train)} on {growth.last.rows:,})"
+            f"about {roughly(expected)} on all rows, {how} the power {growth.exponent:.1f} of the rows "
+            f"({roughly(growth.last.train)} on {growth.last.rows:,})"
         )
         return NotRun("slow", words, expected)
 
@@ -298,7 +299,7 @@ class BudgetedRun:
         if cost is None:
             return None
         fit = next(record for record in records if record.is_fit)
-        return score_of(fit), cost.train, fit.sizes["test_rows"]
+        return goodness_of(fit), cost.train, fit.sizes["test_rows"]
 
     def _report(self, label: str, records: list[Record]) -> None:
         own = [record for record in records if record.method == label]
@@ -309,7 +310,7 @@ class BudgetedRun:
             return
         scores = next(record for record in own if record.is_fit).scores
         found = f"accuracy {100 * scores['accuracy']:.2f} %" if "accuracy" in scores else f"MSE {scores['mse']:.4g}"
-        self.say(f"{label}: {in_words(cost.train)}, {found}")
+        self.say(f"{label}: {roughly(cost.train)}, {found}")
 
     # ------------------------------------------------------------ tasks
 

@@ -7,7 +7,7 @@ from time import monotonic
 from typing import NamedTuple
 
 from svmreduce.experiments.records import Record
-from svmreduce.printable import roughly as in_words
+from svmreduce.printable import roughly
 
 FIRST_ROWS, STEP = 1000, 4
 
@@ -21,7 +21,7 @@ class NotRun(NamedTuple):
 
     @classmethod
     def out_of_budget(cls, expected: float | None = None) -> NotRun:
-        about = f"; it takes about {in_words(expected)}" if expected else ""
+        about = f"; it takes about {roughly(expected)}" if expected else ""
         return cls("budget", f"the budget was used up{about}", expected or None)
 
     @classmethod
@@ -56,7 +56,7 @@ def ladder(rows: int) -> list[int]:
     return [part for part in parts if 2 * part <= rows]
 
 
-def score_of(fit: Record) -> float:
+def goodness_of(fit: Record) -> float:
     return fit.scores["accuracy"] if "accuracy" in fit.scores else -fit.scores["mse"]
 
 
