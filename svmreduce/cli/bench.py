@@ -80,6 +80,7 @@ def bench(source, methods, test, out, html, yaml_file, as_json, quiet, n_feature
     for file in filter(None, (html, yaml_file)):
         check_writable(file, source, test)
     say = _speaker(budget_start, quiet or as_json)
+    from svmreduce.data.libsvm_text import warm_up
     from svmreduce.experiments.candidates import check_names
     from svmreduce.experiments.time_budget import Budget
     from svmreduce.paths import import_from_here_last
@@ -87,7 +88,9 @@ def bench(source, methods, test, out, html, yaml_file, as_json, quiet, n_feature
 
     import_from_here_last()
     check_names(methods)
-    budget = Budget(options["budget"] - REPORT_SECONDS, budget_start)
+    compile_start = monotonic()
+    compile_off_the_clock(warm_up, quiet=quiet)
+    budget = Budget(options["budget"] - REPORT_SECONDS, budget_start + monotonic() - compile_start)
     with data_warnings(quiet) as warned:
         found = _read(source, test, choices, options["task"], quiet)
     with data_warnings(quiet, warned):
@@ -117,7 +120,6 @@ def _speaker(start: float, silent: bool):
 def _read(source: str, test: str | None, choices, task: str | None, quiet: bool) -> dict:
     """What the rows of the source are like, and how a config names them."""
     from svmreduce.data.labels import check_classes
-    from svmreduce.data.libsvm_text import warm_up
     from svmreduce.data.preparation import Preparation
     from svmreduce.sanity import unequal_columns
 
@@ -125,7 +127,6 @@ def _read(source: str, test: str | None, choices, task: str | None, quiet: bool)
         return _of_catalogue(source, test, choices, task)
     if test is not None and not Path(test).is_file():
         raise InputError(f"{test}: no such file; check the name after --test")
-    compile_off_the_clock(warm_up, quiet=quiet)
     read = reader_of(source, "train", choices)
     (data, preparation), _ = patiently(lambda: Preparation.learn(read(), choices, task), "reading", quiet=quiet)
     if data.n_rows < 20:

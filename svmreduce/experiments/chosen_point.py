@@ -59,7 +59,7 @@ def choose_point(
         found = SVMSearchCV(**axes, **options, cv=splitter, budget=max(1.0, seconds)).fit(X, y)
         took = perf_counter() - began
         best = found.best_params_
-        if not grids:
+        if is_whole:
             grids = {name: getattr(found, f"{name}_") for name in best if name not in given}
         if is_whole and took * _GROWTH > _WHOLE * seconds:  # a few rows of the rarer class may mislead a small sample
             is_whole = False

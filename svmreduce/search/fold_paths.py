@@ -19,7 +19,7 @@ from scipy import sparse
 from svmreduce.core import smo_engine
 from svmreduce.core.cost_paths import matrix_from, solve_path
 from svmreduce.core.jit import in_threads, resolve_threads
-from svmreduce.core.kernel_values import decision_function, single_threaded_blas
+from svmreduce.core.kernel_values import FLOAT32_LARGEST, decision_function, kernel_matrix, single_threaded_blas
 from svmreduce.core.tiles import RADIAL
 from svmreduce.errors import InputError
 from svmreduce.kernels import KernelSpec
@@ -27,6 +27,8 @@ from svmreduce.kernels import KernelSpec
 BLOCK_ROWS = 4096  # the most rows that pair steps run on at a time
 BAND = 512  # rows of the shared matrix at a time
 MOST_STEPS = 10_000_000
+PROBES = 200  # rows
+ROUNDING, TOLERABLE = 2.0**-24, 1e-4  # of a kernel value in float32; of the squared distance of two rows in its space
 
 
 class _OutOfTimeError(Exception):
@@ -66,8 +68,30 @@ class GridSearch:
         self._lock = Lock()
         matrix_mb = 4 * X.shape[0] ** 2 / 2**20
         fit = int((cache_mb - 64) / matrix_mb) - 1  # one matrix is shared by all gammas
-        self.shares_matrix = fit >= 1 and not (reduce is not None and reduce.keeps_few)
+        self.dtype = np.float32 if self._is_precise() else np.float64  # of kernel values
+        keeps_few = reduce is not None and reduce.keeps_few
+        self.shares_matrix = fit >= 1 and not keeps_few and self.dtype == np.float32
         self.threads = min(self.threads, fit) if self.shares_matrix else self.threads
+
+    def _is_precise(self) -> bool:
+        """Whether float32 tells rows apart, by some of them. If not, the engine finds its own way, or says why not."""
+        if self.kernels[0].code in RADIAL:
+            return True
+        X = self._centred()
+        some = X[np.sort(np.random.default_rng(0).choice(X.shape[0], min(PROBES, X.shape[0]), replace=False))]
+        for kernel in self.kernels:
+            with np.errstate(over="ignore", invalid="ignore"):
+                K = kernel_matrix(kernel, some, some)
+                apart = np.median(np.abs(K.diagonal()[:, None] + K.diagonal() - 2 * K)[~np.eye(len(K), dtype=bool)])
+            largest = np.abs(K).max() if np.isfinite(K).all() else np.inf
+            if not (largest <= FLOAT32_LARGEST and largest * ROUNDING <= TOLERABLE * apart):
+                return False
+        return True
+
+    def _centred(self):
+        """Distances do not change, nor does a linear kernel but for the intercept; and both cancel less."""
+        can = self.kernels[0].code in RADIAL or self.kernels[0].name == "linear"
+        return self.X - self.X.mean(axis=0) if can and not sparse.issparse(self.X) else self.X
 
     def run(self, report: Callable[[int, int, PathResult], object], done=frozenset(), deadline=None, stop=None):
         """Solve all that is not ``done``, until the deadline or until ``stop()``.
@@ -108,10 +132,8 @@ class GridSearch:
 
     def _base(self) -> np.ndarray:
         """Squared distances, or products, of all rows: in double, kept in float32."""
-        X, n = self.X, self.X.shape[0]
+        X, n = self._centred(), self.X.shape[0]
         radial = self.kernels[0].code in RADIAL
-        if radial and not sparse.issparse(X):
-            X = X - X.mean(axis=0)  # distances do not change, and cancel less
         norms = np.asarray(X.multiply(X).sum(axis=1)).ravel() if sparse.issparse(X) else np.einsum("ij,ij->i", X, X)
         base = np.empty((n, n), np.float32)
 
@@ -178,7 +200,7 @@ class GridSearch:
             beta = found.beta
             support = np.flatnonzero(beta)
             values = decision_function(kernel, self.X[fold.test], X[support], beta[support, None], self.threads,
-                                       np.float32)  # fmt: skip
+                                       self.dtype)  # fmt: skip
             decisions[c] = values[:, 0] + found.intercept
             used[c, problem.rows[support]] = True
             gaps[c], steps[c] = max(gaps[c], found.gap), steps[c] + found.n_iter

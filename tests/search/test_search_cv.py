@@ -259,3 +259,15 @@ def test_rows_of_very_different_sizes_are_optimal():
     X[:3] *= 1e3
     _, _, facts = path(X, y, [1.0], kernel="linear")
     assert facts[0, 1] <= 1e-3 and facts[0, 2] < 10**6
+
+
+def test_columns_far_from_zero_do_not_blur_a_linear_kernel():
+    X, y = rows_of("cancer")
+    near, far = (SVMSearchCV([1.0], kernel="linear", cv=FOLDS, refit=False).fit(X + off, y) for off in (0.0, 1e4))
+    assert far.best_score_ == pytest.approx(near.best_score_, abs=2 / len(y))
+
+
+def test_kernel_values_beyond_all_numbers_are_refused():
+    X, y = rows_of("wine")
+    with pytest.raises(InputError, match="too large"):
+        SVMSearchCV([1.0], [1.0], kernel="poly", degree=5, cv=FOLDS, refit=False).fit(X * 1e5, y)

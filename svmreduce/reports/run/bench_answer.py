@@ -13,7 +13,7 @@ from svmreduce.reports.run.wording import times
 
 _HEIGHT, _WIDTH = 9, 64
 RARE = 0.9  # share of the largest class: accuracy then says little
-NEAR = 0.02  # of accuracy: no more than the same answer for every row
+NEAR = 0.1  # of the errors: fewer by no more than this is not learned
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -47,7 +47,7 @@ def answer(run: Run, measured, point: dict, config, guess: dict) -> dict:
     if point["metric"] != usual:
         chosen = f"C and gamma were chosen by {point['metric']}, {point['score']:.4g} in cross-validation"
         sentences.append(f"{chosen}; this verdict is about {'RMSE' if verdict.is_regression else usual}.")
-    elif not verdict.is_regression and guess["score"] > RARE and not found["guess"]["is_beaten"]:
+    elif not verdict.is_regression and guess["score"] > RARE and _is_unlearned(found):
         sentences.append("With classes so unequal, --metric auc or balanced_accuracy chooses C and gamma better.")
     found["sentences"] = sentences
     found["on_parts"] = {label: [cost._asdict() for cost in measured.growth[label].costs] for label in labels}
@@ -87,7 +87,14 @@ def _against_guess(verdict: DatasetVerdict, score: float, rows: int) -> dict[str
     if best is None or verdict.is_regression:
         return {"is_beaten": best is not None and best.score < score, "is_near": True}
     chance = math.sqrt((best.score * (1 - best.score) + score * (1 - score)) / max(rows, 1))
-    return {"is_beaten": best.score - score > 1.96 * chance, "is_near": best.score - score < max(chance, NEAR)}
+    return {
+        "is_beaten": best.score - score > 1.96 * chance,
+        "is_near": best.score - score < max(chance, NEAR * (1 - score)),
+    }
+
+
+def _is_unlearned(found: dict) -> bool:
+    return found["guess"]["is_near"] and not found["guess"]["is_beaten"]
 
 
 def _about_guess(guess: dict, verdict: DatasetVerdict) -> str:
@@ -124,8 +131,11 @@ def _about_exact(verdict: DatasetVerdict, measured) -> list[str]:
     growth = measured.growth.get(measured.engine)
     if verdict.reference is None or verdict.reference.is_exact or growth is None:
         return []
-    about = duration(growth.train_seconds(measured.rows))
-    return [f"On all rows our engine takes about {about} by its growth, more than the budget allows."]
+    about = f"On all rows our engine takes about {duration(growth.train_seconds(measured.rows))} by its growth"
+    why = measured.not_run.get(measured.engine)
+    return [
+        f"{about}; it did not finish." if why and why.kind == "failed" else f"{about}, more than the budget allows."
+    ]
 
 
 def _full_seconds(verdict: DatasetVerdict, measured, config) -> float:
@@ -156,7 +166,7 @@ def answer_lines(run: Run, facts: dict, width: int) -> list[str]:
     told = names | {label for label, why in facts["not_run"].items() if why["kind"] == "failed"}
     rest = [one for one in verdict.standings.all if not one.is_control and one.label not in told]
     remarks = {
-        "Beaten in both time and score": [one.label for one in rest if one.counts],
+        "Slower and no better": [one.label for one in rest if one.counts],
         "Beaten at the first seed, not repeated": [
             one.label for one in rest if one.marks and _is_partial(verdict, one)
         ],

@@ -28,6 +28,8 @@ from svmreduce.reports.run.wording import (
 
 TIE = 1.3
 """Times whose ratio is below this are equal where the choice is between an exact solver and another method."""
+ALIKE = 1.1
+"""A ratio of times below this is no speed-up."""
 WORTH = 1.5
 """A method that loses something is worth a word if it is at least this many times as fast."""
 ACCEPTABLE = {"classification": 0.01, "regression": 0.05}
@@ -107,7 +109,7 @@ class DatasetVerdict:
     def rival(self, one: Standing) -> Standing | None:
         """What its speed is told against: the exact solution, or for that one a slower exact solver or the baseline."""
         others = [self.reference, *(other for other in self.all if other.is_exact), self.standings.baseline]
-        return next((other for other in others if other and other.counts and other.timed > one.timed), None)
+        return next((other for other in others if other and other.counts and other.timed > ALIKE * one.timed), None)
 
     @cached_property
     def against_controls(self) -> list[AgainstControl]:
@@ -154,7 +156,7 @@ class DatasetVerdict:
     @property
     def is_alone(self) -> bool:
         """Whether only one method has a result that counts, so that there is no choice."""
-        return sum(one.counts and not one.is_control for one in self.all) == 1
+        return sum(not one.is_control for one in self.all) == 1
 
     def marks(self, one: Standing) -> tuple[str, ...]:
         """What limits its figures: why it does not decide, or that its time is too short to be measured."""
@@ -267,7 +269,8 @@ class DatasetVerdict:
         base = "" if self.reference is self.recommended else f" as {self._exact()}"
         took = f"{words(one)} takes {duration(one.seconds)} ({gain} as fast{base})"
         if loss.middle <= 0:
-            return f"Here {took} and was no worse ({lost} better), but that is not certain."
+            side = "better" if loss.middle else "apart"
+            return f"Here {took} and was no worse ({lost} {side}), but that is not certain."
         return f"If {lost} may be lost, {took}."
 
     @cached_property
