@@ -14,6 +14,7 @@ from pathlib import Path
 
 from svmreduce.data import synthetic
 from svmreduce.data.libsvm_text import write_libsvm
+from svmreduce.experiments.standing import LEVEL
 from svmreduce.experiments.store import read
 from svmreduce.printable import duration
 from svmreduce.reports.run.verdict import TIE, verdicts
@@ -158,8 +159,10 @@ def _agrees(one: dict, other: dict | None) -> str:
     for run in (one, other):
         if a in run["losses"] and b in run["losses"]:
             (first, wide), (second, wider) = run["losses"][a], run["losses"][b]
-            near = abs(first - second) <= max(wide or 0.0, wider or 0.0)
-            return f"{'within' if near else 'outside'} the interval: {100 * abs(first - second):.2f} points apart"
+            apart = abs(first - second)
+            near = "within" if apart <= max(wide or 0.0, wider or 0.0) else "outside"
+            level = ", which counts as none" if near == "outside" and apart <= LEVEL["classification"] else ""
+            return f"{near} the interval: {100 * apart:.2f} points apart{level}"
     return f"no run has both {a} and {b}"
 
 
