@@ -104,9 +104,18 @@ def _entry(word: str, engine: dict, taken: set[str]) -> dict:
     label = word if word not in taken else f"{word} (named)"
     if name not in SOLVERS and ":" not in name and name not in REDUCERS:
         raise nearest_name_error("method", name, {*SOLVERS.names(), *REDUCERS.names()})
-    if name in SOLVERS or (name not in REDUCERS and not hasattr(SOLVERS.get(name), "fit_reduce")):
-        return {"name": name, "as": label, **params}
-    return {"name": engine["name"], "as": label, "reducer": {"name": name, **params}}
+    if name not in SOLVERS and _is_reducer(name):
+        return {"name": engine["name"], "as": label, "reducer": {"name": name, **params}}
+    SOLVERS.get(name)
+    return {"name": name, "as": label, **params}
+
+
+def _is_reducer(name: str) -> bool:
+    try:
+        REDUCERS.get(name)
+    except InputError:
+        return False
+    return True
 
 
 def _setting(word: str, text: str) -> tuple[str, object]:
