@@ -88,9 +88,8 @@ def bench(source, methods, test, out, html, yaml_file, as_json, quiet, n_feature
 
     import_from_here_last()
     check_names(methods)
-    compile_start = monotonic()
-    compile_off_the_clock(warm_up, quiet=quiet)
-    budget = Budget(options["budget"] - REPORT_SECONDS, budget_start + monotonic() - compile_start)
+    budget = Budget(options["budget"] - REPORT_SECONDS, budget_start)
+    _compile([warm_up], budget, quiet)
     with data_warnings(quiet) as warned:
         found = _read(source, test, choices, options["task"], quiet)
     with data_warnings(quiet, warned):
@@ -199,7 +198,7 @@ def _measure(config, split, source, found, methods, options, folder, budget, say
 
     with Store(folder) as store:
         earlier = open_records(folder)
-        _compile(config, budget, quiet)
+        _compile(_warm_ups(config), budget, quiet)
         point = _point(config, split, options, folder, budget, say, quiet)
         config, _ = _experiment(source, found, methods, options, point["params"], quiet)
         store.write_config(as_yaml(config, typed_command()))
@@ -221,20 +220,26 @@ def _measure(config, split, source, found, methods, options, folder, budget, say
             "yaml": as_yaml(config, typed_command())}  # fmt: skip
 
 
-def _compile(config, budget, quiet: bool) -> None:
+def _compile(warm_ups: list, budget, quiet: bool) -> None:
     """Once on a machine, and not at the cost of the budget."""
+    start = monotonic()
+    compile_off_the_clock(*warm_ups, quiet=quiet)
+    budget.put_off(monotonic() - start)
+
+
+def _warm_ups(config) -> list:
+    """Of the search and of every method but those of one's own."""
     from svmreduce.experiments.planning import methods_of
     from svmreduce.reducers import REDUCERS
     from svmreduce.search import SVMSearchCV
     from svmreduce.solvers import SOLVERS
 
-    start, parts = monotonic(), {}
+    parts = {}
     for method in methods_of(config):
         for registry, name in ((SOLVERS, method.solver), (REDUCERS, method.reducer)):
-            if name and ":" not in name:  # of one's own: not ours to prepare
+            if name and ":" not in name:
                 parts[name] = registry.get(name).warm_up
-    compile_off_the_clock(SVMSearchCV.warm_up, *parts.values(), quiet=quiet)
-    budget.put_off(monotonic() - start)
+    return [SVMSearchCV.warm_up, *parts.values()]
 
 
 def _point(config, split, options, folder: Path, budget, say, quiet: bool) -> dict:

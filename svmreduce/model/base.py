@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from itertools import chain, combinations
 from typing import ClassVar
@@ -13,7 +14,7 @@ from svmreduce.model.text import ModelText, check_finite, read_model_text, write
 from svmreduce.types import Matrix
 
 
-class TextModel:
+class TextModel(ABC):
     """A model whose file has a header of known words, a line with a single word, then numbers.
 
     A subclass writes ``_pieces`` and ``_numbers``, and reads ``from_text``. ``pairwise`` says whether several classes
@@ -26,13 +27,13 @@ class TextModel:
     _header: ClassVar[frozenset[str]]  # words that header lines may begin with
     _last_word: ClassVar[str]  # of the header
 
+    @abstractmethod
     def _pieces(self) -> Iterator[str]:
         """The text of the file."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _numbers(self) -> list[np.ndarray]:
         """Everything in it that must be finite."""
-        raise NotImplementedError
 
     def save(self, path: str | os.PathLike, *, last_line: str = "") -> None:
         """Write the model's file; every number survives exactly."""

@@ -19,8 +19,8 @@ from svmreduce.reports.run.wording import (
     OUTCOMES,
     amount,
     compared,
-    listed,
     outcomes,
+    series,
     signed,
     times,
     words,
@@ -285,7 +285,7 @@ class DatasetVerdict:
         for found in rivals:
             groups.setdefault(found.outcome, []).append(f"{found.method} ({signed(found.gain, self.is_regression)})")
         parts = [
-            f"{listed(groups[outcome])} {'are' if len(groups[outcome]) > 1 else 'is'} {outcome} than a random sample "
+            f"{series(groups[outcome])} {'are' if len(groups[outcome]) > 1 else 'is'} {outcome} than a random sample "
             "of the same size"
             for outcome in OUTCOMES
             if outcome in groups

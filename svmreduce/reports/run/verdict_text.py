@@ -7,7 +7,7 @@ from svmreduce.experiments.records import RANDOM, Record
 from svmreduce.experiments.standing import Standing
 from svmreduce.printable import duration
 from svmreduce.reports.run.verdict import FEW, DatasetVerdict, verdicts
-from svmreduce.reports.run.wording import listed, outcomes, words
+from svmreduce.reports.run.wording import outcomes, series, words
 
 
 def verdict_lines(run: Run) -> list[str]:
@@ -46,8 +46,8 @@ def overall(found: list[DatasetVerdict]) -> list[str]:
         if verdict.recommended:
             chosen.setdefault(_kind(verdict.recommended), []).append(verdict.dataset)
     most_first = sorted(chosen.items(), key=lambda item: -len(item[1]))
-    named = {name: listed(where) if len(found) <= FEW else f"{len(where)}" for name, where in most_first}
-    lines = [f"Over {len(found)} data sets the choice is {listed([f'{n} on {w}' for n, w in named.items()], most=6)}."]
+    named = {name: series(where) if len(found) <= FEW else f"{len(where)}" for name, where in most_first}
+    lines = [f"Over {len(found)} data sets the choice is {series([f'{n} on {w}' for n, w in named.items()], most=6)}."]
     if len(chosen) == 1 and len(most_first[0][1]) == len(found):
         every = "both" if len(found) == 2 else f"all {len(found)}"
         lines = [f"On {every} data sets the choice is {next(iter(chosen))}."]

@@ -59,7 +59,8 @@ def compared(loss: Difference, is_regression: bool, other: str) -> str:
     return f"{amount(loss, is_regression)} {'better' if loss.middle < 0 else 'worse'} than {other}"
 
 
-def listed(names: Iterable[str], most: int = 4) -> str:
+def series(names: Iterable[str], most: int = 4) -> str:
+    """``a, b and c`` in the middle of a sentence; of many, how many more."""
     names = list(names)
     if len(names) > most:
         names = [*names[: most - 1], f"{len(names) - most + 1} more"]
