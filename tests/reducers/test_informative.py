@@ -58,6 +58,12 @@ class _Line(TextModel):
     def decision_function(self, X, threads=None):
         return self.decisions
 
+    def _pieces(self):
+        return iter(())
+
+    def _numbers(self):
+        return [self.decisions]
+
 
 def test_inside_the_margin_is_wrong_by_margin_votes_only():
     model, codes = _Line([1.2, 0.4, -0.2, -1.0, -0.9985, 1.0], [1, 0]), np.array([1, 1, 1, 0, 0, 0])
