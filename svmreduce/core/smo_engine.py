@@ -280,6 +280,12 @@ class _Search:
         self.kernel_evals += which.size * support.size
         return self.target[which] - out[0]
 
+    def _round_to_bounds(self):
+        """Sums of bounds are not exact: a row that takes up the rest is not free, or the intercept would be its own."""
+        dust = self.n * np.finfo(np.float64).eps * (self.upper - self.lower)
+        self.beta = np.where(self.upper - self.beta <= dust, self.upper, self.beta)
+        self.beta = np.where(self.beta - self.lower <= dust, self.lower, self.beta)
+
     def _v_of_support(self):
         """v in double where β is not zero: float32 sums of large β leave the objective wrong in the fifth digit."""
         v, evals = self.v, self.kernel_evals
@@ -290,6 +296,7 @@ class _Search:
         return v
 
     def result(self) -> DualSolution:
+        self._round_to_bounds()
         free = (self.beta > self.lower) & (self.beta < self.upper)
         high, low = self._extremes()
         intercept = self.v[free].mean() if free.any() else _middle(high, low)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from time import perf_counter
 
@@ -15,7 +16,10 @@ from svmreduce.types import Dataset, Split
 
 FIRST_ROWS, STEP, FOLDS = 1000, 2, 3
 _GROWTH = STEP**2.2  # of the time, from one sample to the next
-_WHOLE = 0.3  # of the time: a sample whose whole grid takes no more is searched as a whole
+_WHOLE = 0.6  # of the time: a sample whose whole grid takes no more is searched as a whole
+# Steps of the grid below and above the choice. More rows want a greater gamma, which has its best at a smaller C; and a
+# path to the largest C passes all others.
+_AROUND = {"C": (99, 1), "gamma": (1, 2)}
 _EPSILON = 0.1  # of a regression, in standard deviations of the labels
 
 
@@ -38,7 +42,7 @@ def choose_point(
     train: Dataset, seconds: float, *, given: dict | None = None, metric: str | None = None, seed: int = 0,
     threads: int | None = None,
 ) -> ChosenPoint:  # fmt: skip
-    """The whole grid on small samples, then the neighbours of its best cell on larger and larger ones.
+    """The whole grid on small samples, then what is around its choice on larger and larger ones.
 
     Parameters
     ----------
@@ -51,22 +55,28 @@ def choose_point(
     options = {"scoring": metric, "refit": False, "threads": threads}
     if train.task == "regression":
         options["epsilon"] = given.get("epsilon", _EPSILON * float(np.std(train.y)) or _EPSILON)
-    rows, grids, is_whole = min(FIRST_ROWS, train.n_rows), {}, True
+    rows, searched, found, is_whole = min(FIRST_ROWS, train.n_rows), 0, None, True
     while True:
         began = perf_counter()
         X, y = _sample(train, rows, seed)
         splitter = (KFold if train.task == "regression" else StratifiedKFold)(FOLDS, shuffle=True, random_state=seed)
-        found = SVMSearchCV(**axes, **options, cv=splitter, budget=max(1.0, seconds)).fit(X, y)
-        took = perf_counter() - began
-        best = found.best_params_
+        search = SVMSearchCV(**axes, **options, cv=splitter, budget=max(1.0, seconds))
+        try:
+            search.fit(X, y)
+        except InputError:
+            if found is None:
+                raise
+        if found is not None and np.isnan(search.cells_.mean).any():  # its cells took longer than expected
+            break
+        found, searched, took = search, rows, perf_counter() - began
+        best, score = _simplest(found) if rows < train.n_rows else (found.best_params_, found.best_score_)
         if is_whole:
             grids = {name: getattr(found, f"{name}_") for name in best if name not in given}
         if is_whole and took * _GROWTH > _WHOLE * seconds:  # a few rows of the rarer class may mislead a small sample
             is_whole = False
-            took *= 9 / found.cells_.wanted.size
+            took *= sum(_AROUND["gamma"], 1) / len(found.gamma_)
         if not is_whole:
-            axes = {name: _neighbours(getattr(found, f"{name}_"), best.get(name, 1.0), grids.get(name))
-                    for name in axes}  # fmt: skip
+            axes |= {name: _near(best[name], grid, *_AROUND[name]) for name, grid in grids.items()}
         if rows == train.n_rows or perf_counter() - start + took * _GROWTH > seconds:
             break
         rows = min(STEP * rows, train.n_rows)
@@ -74,7 +84,7 @@ def choose_point(
         name for name, grid in grids.items() if grid.size > 2 and not grid[0] * 1.01 < best[name] < grid[-1] * 0.99
     )
     best = {name: float(f"{value:.4g}") for name, value in best.items()}
-    return ChosenPoint(best, found.scorer_, abs(found.best_score_), rows, perf_counter() - start, at_edge)
+    return ChosenPoint(best, found.scorer_, abs(score), searched, perf_counter() - start, at_edge)
 
 
 def _sample(train: Dataset, rows: int, seed: int):
@@ -94,13 +104,24 @@ def _sample(train: Dataset, rows: int, seed: int):
     return train.X[chosen], train.y[chosen]
 
 
-def _neighbours(axis: np.ndarray, value: float, grid: np.ndarray | None) -> list[float]:
-    """The value, and those before and after it inside of the first grid; a value that was given stays alone."""
-    if grid is None or axis.size < 2:
-        return [value]
-    factor = axis[-1] / axis[-2]
-    slack = 1 + 1e-9
-    return [near for near in (value / factor, value, value * factor) if grid[0] / slack <= near <= grid[-1] * slack]
+def _simplest(found: SVMSearchCV) -> tuple[dict, float]:
+    """The smallest C within one standard error of the best cell, and its score.
+
+    On a sample many cells are equally good, with a smaller C for a greater gamma. More rows want a greater gamma, and
+    a small C is quick.
+    """
+    cells = found.cells_
+    mean, folds = cells.mean, cells.scores[cells.best()]
+    error = folds.std(ddof=1) / math.sqrt(len(folds))
+    c = int(np.argmax((mean >= folds.mean() - error).any(axis=(1, 2))))
+    g, e = np.unravel_index(np.nanargmax(mean[c]), mean.shape[1:])
+    return found.params_of(c, g, e), float(mean[c, g, e])
+
+
+def _near(value: float, grid: np.ndarray, below: int, above: int) -> np.ndarray:
+    """The part of the grid around a value, by steps below and above it."""
+    place = int(np.argmin(np.abs(grid - value)))
+    return grid[max(0, place - below) : place + above + 1]
 
 
 def guess(split: Split) -> dict:

@@ -184,6 +184,17 @@ def test_a_working_set_all_at_its_bounds_is_not_the_end(kernel, C):
     assert v[up].max() - v[down].min() <= 1.01e-3
 
 
+def test_no_row_decides_the_intercept_where_all_are_at_their_bounds():
+    """Equal sums of bounds are equal up to rounding only; the rest of it must not make a row free."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(300 + 37 * seed, 3))
+        y = np.where(X[:, 0] + 0.5 * rng.normal(size=len(X)) > 0.9, 1.0, -1.0)
+        model = SMO(C=1e-4, gamma=0.5, class_weight="balanced").fit(X, y)
+        right = model.predict(X) == y
+        assert min(right[y > 0].mean(), right[y < 0].mean()) > 0.7
+
+
 def test_an_indefinite_kernel_ends_beyond_one_working_set():
     rng = np.random.default_rng(1)
     y = np.where(rng.random(3000) < 0.5, 1.0, -1.0)
