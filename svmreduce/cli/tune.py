@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import warnings
 from contextlib import contextmanager
 from threading import Event, current_thread, main_thread
 from time import perf_counter
@@ -72,6 +73,8 @@ def tune(train, model, n_features, as_json, quiet, state, seed, folds, **options
     there if it has a MODEL or --state. The score of the winner is a little too good, because it was chosen by it:
     for an honest one use rows that the search has not seen. --scale learns from all rows of TRAIN, as svm-scale does.
     """
+    from sklearn.exceptions import ConvergenceWarning
+
     from svmreduce.sanity import unequal_columns
     from svmreduce.search.surface import Surface
 
@@ -92,7 +95,8 @@ def tune(train, model, n_features, as_json, quiet, state, seed, folds, **options
     if known and not quiet:
         click.echo(f"resuming: {state_file} has {known} paths along C; those of this grid are used", err=True)
     warn(_learned_from_all(choices, preparation), warned)
-    with _interruptible() as interrupted:
+    with _interruptible() as interrupted, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # not converging is in the record
         try:
             search.fit(data.X, data.y, journal=journal, report=None if quiet else _progress(), stop=interrupted.is_set)
         except InputError:

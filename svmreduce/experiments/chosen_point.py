@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import asdict, dataclass
 from time import perf_counter
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from svmreduce.errors import InputError
@@ -61,11 +63,13 @@ def choose_point(
         X, y = _sample(train, rows, seed)
         splitter = (KFold if train.task == "regression" else StratifiedKFold)(FOLDS, shuffle=True, random_state=seed)
         search = SVMSearchCV(**axes, **options, cv=splitter, budget=max(1.0, seconds))
-        try:
-            search.fit(X, y)
-        except InputError:
-            if found is None:
-                raise
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # scores are what counts
+            try:
+                search.fit(X, y)
+            except InputError:
+                if found is None:
+                    raise
         if found is not None and np.isnan(search.cells_.mean).any():  # its cells took longer than expected
             break
         found, searched, took = search, rows, perf_counter() - began

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from functools import partial
 from time import monotonic, perf_counter
@@ -10,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold, check_cv
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
@@ -173,6 +175,9 @@ class SVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         self.best_params_ = self.cv_results_["params"][self.best_index_]
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
         self.search_time_ = perf_counter() - start
+        if not self.converged_:
+            warnings.warn("some fits of the search stopped before they reached tol; scale the data or leave out the "
+                          "largest C", ConvergenceWarning, stacklevel=2)  # fmt: skip
         if self.refit:
             start = perf_counter()
             self.best_estimator_ = self.estimator_for(self.best_params_).fit(X, y)

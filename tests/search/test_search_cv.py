@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_moons
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score, mean_squared_error, roc_auc_score
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_score
 from sklearn.preprocessing import scale
@@ -227,6 +228,12 @@ def test_a_path_that_runs_out_of_time_has_no_scores(monkeypatch):
         assert all(np.isnan(scores[:, g]).all() or not np.isnan(scores[:, g]).any() for g in range(len(GAMMA)))
     missing = np.isnan(search.cv_results_["mean_test_score"])
     assert 0 < missing.sum() < len(missing)
+
+
+def test_a_search_that_did_not_converge_warns():
+    X, y = rows_of("moons")
+    with pytest.warns(ConvergenceWarning, match="before they reached tol"):
+        assert not SVMSearchCV(C=[100.0], gamma=[1.0], tol=1e-15, refit=False).fit(X, y).converged_
 
 
 def test_a_weight_of_no_class_is_refused():
