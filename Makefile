@@ -27,7 +27,7 @@ demo: $(VENV)/.demo
 
 test: $(VENV)/.dev lint
 	@echo "== tests"
-	@$(BIN)/python -m pytest -n auto
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n auto  # hundreds of short processes: each would compile the package anew
 
 lint: $(VENV)/.dev
 	@echo "== style: ruff check, ruff format"

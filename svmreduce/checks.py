@@ -21,6 +21,8 @@ from sklearn.utils.validation import _check_sample_weight
 
 from svmreduce.errors import InputError
 from svmreduce.kernels import GAMMA_WORDS, GAMMAS, LARGEST_DEGREE, KernelMixture, KernelSpec
+from svmreduce.label_keys import label_key
+from svmreduce.printable import listed
 from svmreduce.types import Matrix
 
 ALL_ZERO = "every sample_weight is zero: there is nothing to train on"
@@ -127,3 +129,14 @@ def checked_weights(sample_weight: ArrayLike | None, X: Matrix) -> np.ndarray:
     if weights.min() < 0:
         raise InputError(f"sample_weight must not be negative, got {weights.min():g}")
     return weights
+
+
+def class_weights(given: dict, classes: np.ndarray) -> dict:
+    """Weights by the labels as the data has them; a file of settings may spell 1.0 as 1 or '1'."""
+    by_key = {label_key(label): label for label in classes.tolist()}
+    for label, weight in given.items():
+        if label_key(label) not in by_key:
+            raise InputError(f"class_weight names {label!r}, but the classes are {listed(classes)}")
+        if not (is_number(weight) and weight > 0):
+            raise InputError(f"class_weight of {label!r} must be a positive number, got {weight!r}")
+    return {by_key[label_key(label)]: float(weight) for label, weight in given.items()}

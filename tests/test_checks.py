@@ -5,7 +5,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from svmreduce.checks import SHARE, check_parameters, one_of, whole_number
+from svmreduce.checks import SHARE, check_parameters, class_weights, one_of, whole_number
 from svmreduce.errors import InputError
 from svmreduce.reducers import REDUCERS
 from svmreduce.reducers.base import BaseReducer
@@ -131,3 +131,13 @@ def test_rules_on_the_class_add_to_those_of_its_parents(method, wrong):
     for name, value in wrong.items():
         with pytest.raises(InputError, match=f"^{name} must be .*, got {value!r}$"):
             check_parameters(method(**{"first": 9, name: value}))
+
+
+def test_class_weights_go_by_the_label_however_it_is_spelled():
+    numbers, words = np.array([-1.0, 1.0]), np.array(["no", "yes"])
+    assert class_weights({1: 2, "-1": 3}, numbers) == {1.0: 2.0, -1.0: 3.0}
+    assert class_weights({"yes": 0.5}, words) == {"yes": 0.5}
+    with pytest.raises(InputError, match="names 7, but the classes are"):
+        class_weights({7: 1.0}, numbers)
+    with pytest.raises(InputError, match="must be a positive number, got 0"):
+        class_weights({1: 0}, numbers)

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
-from svmreduce.checks import is_number
+from svmreduce.checks import class_weights
 from svmreduce.errors import InputError
 from svmreduce.model import votes
 
@@ -69,12 +69,8 @@ def weight_by_code(class_weight, classes: np.ndarray):
     """Class weights as ``ClassFold`` takes them, from those by label."""
     if not isinstance(class_weight, dict):
         return class_weight
-    for label, factor in class_weight.items():
-        if label not in classes:
-            raise InputError(f"class_weight: there is no class {label!r} among the labels")
-        if not (is_number(factor) and factor > 0):
-            raise InputError(f"class_weight of {label!r} must be a positive number, got {factor!r}")
-    return {code: class_weight.get(label, 1.0) for code, label in enumerate(classes.tolist())}
+    weights = class_weights(class_weight, classes)
+    return {code: weights.get(label, 1.0) for code, label in enumerate(classes.tolist())}
 
 
 class RegressionFold:

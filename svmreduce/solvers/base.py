@@ -22,14 +22,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from svmreduce.checks import ALL_ZERO, check_parameters, checked_weights, is_number
+from svmreduce.checks import ALL_ZERO, check_parameters, checked_weights, class_weights
 from svmreduce.core.jit import loading_seconds
 from svmreduce.core.watch import watched
 from svmreduce.errors import InputError
 from svmreduce.kernels import LIBSVM_KERNELS, PRECOMPUTED, KernelMixture, KernelSpec, kernel_for, parse_kernel
 from svmreduce.model import KernelModel, votes
 from svmreduce.model.class_order import in_class_order, weights_per_feature
-from svmreduce.printable import listed
 from svmreduce.rows import canonical_rows
 from svmreduce.solvers._multiclass import one_versus_one
 from svmreduce.solvers._outcome import Outcome
@@ -239,11 +238,7 @@ class SVMClassifier(ClassifierMixin, BaseSolver):
         """The factor on C of every class, in the order of ``classes_``, for these labels."""
         given = getattr(self, "class_weight", None)
         if isinstance(given, dict):
-            for label, factor in given.items():
-                if label not in self.classes_.tolist():
-                    raise InputError(f"class_weight names {label!r}, but the classes are {listed(self.classes_)}")
-                if not (is_number(factor) and factor > 0):
-                    raise InputError(f"class_weight of {label!r} must be a positive number, got {factor!r}")
+            given = class_weights(given, self.classes_)
         return compute_class_weight(given, classes=self.classes_, y=y)
 
     def _store_vectors(self, model, rows):

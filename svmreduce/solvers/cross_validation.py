@@ -13,6 +13,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 
+from svmreduce.checks import class_weights
 from svmreduce.core.watch import share_of_time, time_is_up
 from svmreduce.errors import InputError
 from svmreduce.model import KernelModel
@@ -139,4 +140,6 @@ def _weights(estimator, y, sample_weight) -> np.ndarray:
 
     weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, np.float64)
     given = getattr(estimator, "class_weight", None)
+    if isinstance(given, dict):
+        given = class_weights(given, np.unique(y))
     return weights if given is None else weights * compute_sample_weight(given, y)
