@@ -229,7 +229,7 @@ def _compile(warm_ups: list, budget, quiet: bool) -> None:
 
 def _warm_ups(config) -> list:
     """Of the search and of every method but those of one's own."""
-    from svmreduce.experiments.planning import methods_of
+    from svmreduce.experiments.planned_methods import methods_of
     from svmreduce.reducers import REDUCERS
     from svmreduce.search import SVMSearchCV
     from svmreduce.solvers import SOLVERS

@@ -12,7 +12,8 @@ from collections.abc import Callable
 
 from svmreduce.experiments.config import Config
 from svmreduce.experiments.growth import LINEAR, Growth, cost_of
-from svmreduce.experiments.planning import Task, expand, methods_of
+from svmreduce.experiments.planned_methods import methods_of
+from svmreduce.experiments.planning import Task, expand
 from svmreduce.experiments.records import RANDOM, Record, controlled_label
 from svmreduce.experiments.runner import Agenda, execute, make_agenda
 from svmreduce.experiments.store import Store

@@ -14,12 +14,10 @@ import json
 import math
 import random
 import warnings
-from collections import Counter
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 from svmreduce.data import catalog, synthetic
 from svmreduce.data.columns import Table
@@ -27,12 +25,21 @@ from svmreduce.data.fetching import content_hash
 from svmreduce.data.formats import read_rows
 from svmreduce.data.scaling import Scaler
 from svmreduce.errors import InputError
-from svmreduce.experiments.config import Config, MethodPart, SolverConfig
-from svmreduce.experiments.records import RANDOM, SELECTION, control_label
-from svmreduce.kernels import KERNEL_CODES, PRECOMPUTED, parse_kernel
-from svmreduce.pipeline import share_parameters
+from svmreduce.experiments.config import Config
+from svmreduce.experiments.planned_methods import (
+    SEARCHED,
+    PlannedMethod,
+    combinations,
+    methods_of,
+    parameters_at,
+    points_of,
+    reducers_of,
+    selected_parameters,
+    tell_apart,
+)
+from svmreduce.experiments.records import SELECTION
 from svmreduce.reducers import REDUCERS
-from svmreduce.registry import build_method, nearest_name_error, parameters_of
+from svmreduce.registry import parameters_of
 from svmreduce.solvers import SOLVERS
 
 _SMALL_FILE = 8 << 20  # bytes
@@ -86,18 +93,6 @@ class Task:
         return self.solver_params["folds"] * math.prod(map(len, lists))
 
 
-@dataclass(frozen=True)
-class PlannedMethod:
-    """A row of the tables: solver and reducer with their own parameters."""
-
-    label: str
-    solver: str
-    solver_params: dict
-    reducer: str | None = None
-    reducer_params: dict = field(default_factory=dict)
-    control_of: str | None = None
-
-
 def expand(config: Config) -> list[Task]:
     """Every task in the order in which it should run: the methods of one block follow each other, shuffled.
 
@@ -107,7 +102,7 @@ def expand(config: Config) -> list[Task]:
     """
     check_size(config)
     methods = methods_of(config)
-    _tell_apart("data sets", [dataset.title for dataset in config.datasets])
+    tell_apart("data sets", [dataset.title for dataset in config.datasets])
     if config.scaling is not None:
         Scaler(config.scaling)  # so that an unknown one is reported now
     tasks: dict[tuple, Task] = {}
@@ -137,9 +132,9 @@ def check_size(config: Config) -> None:
     factors = {
         "grid": math.prod(len(values) for values in config.grid.values()),
         "solvers and reducers": sum(
-            _combinations(entry) * (_combinations(reducer) if reducer.name != "none" else 1)
+            combinations(entry) * (combinations(reducer) if reducer.name != "none" else 1)
             for entry in config.solvers
-            for reducer in _reducers_of(entry, config)
+            for reducer in reducers_of(entry, config)
         ),
         "seeds": len(config.seeds),
         "repeats": config.repeats,
@@ -154,124 +149,9 @@ def check_size(config: Config) -> None:
         )
 
 
-def _combinations(part: MethodPart) -> int:
-    return math.prod(len(value) for value in part.params.values() if isinstance(value, list))
-
-
-def _reducers_of(entry: SolverConfig, config: Config) -> list[MethodPart]:
-    return [entry.reducer] if entry.reducer else (config.reducers or [MethodPart(name="none")])
-
-
-def methods_of(config: Config) -> list[PlannedMethod]:
-    """The rows of the tables, each checked: unknown names and parameters, impossible pairs."""
-    methods = []
-    for entry in config.solvers:
-        for reducer in _reducers_of(entry, config):
-            methods += _variants(entry, None if reducer.name == "none" else reducer, config)
-    labels = [method.label for method in methods]
-    _tell_apart("methods", labels)
-    if config.baseline is not None and config.baseline not in labels:
-        raise nearest_name_error("baseline", config.baseline, labels)
-    for key, values in config.grid.items():
-        if not values:
-            raise InputError(f"grid.{key}: an empty list leaves nothing to run")
-        if key in ("threads", "random_state"):
-            raise InputError(f"grid.{key}: set {'threads' if key == 'threads' else 'seeds'} of the experiment instead")
-        if not any(key in parameters_of(SOLVERS.get(method.solver)) for method in methods):
-            known = {name for method in methods for name in parameters_of(SOLVERS.get(method.solver))}
-            raise nearest_name_error("parameter in grid", key, known)
-    for method in methods:  # so that a wrong value is reported now
-        for point in points_of(config):
-            _build(method, point, config.threads)
-    if config.select and not any(_selects(method, config) for method in methods):
-        raise InputError("select: no method has a kernel, and a C in the grid to choose")
-    if not (config.fits or any(method.reducer for method in methods)):
-        raise InputError("fits: false makes reductions only, and there is no reducer")
-    return methods + (
-        [_control(method) for method in methods if _wants_control(method)] if config.control and config.fits else []
-    )
-
-
-def _tell_apart(what: str, labels: list[str]) -> None:
-    for label, count in Counter(labels).items():
-        if count > 1:
-            raise InputError(f"two {what} are called {label!r}: give one another name with 'as'")
-
-
-def points_of(config: Config) -> list[dict]:
-    return [dict(zip(config.grid, values, strict=True)) for values in product(*config.grid.values())]
-
-
-def _variants(entry: SolverConfig, reducer: MethodPart | None, config: Config) -> list[PlannedMethod]:
-    """One method for each combination of the values of parameters that are lists."""
-    solver_class = SOLVERS.get(entry.name)
-    if reducer is not None:
-        reducer_class = REDUCERS.get(reducer.name)
-        takes_weights = solver_class.accepts_weights or not parameters_of(reducer_class).get("weighted", True)
-        weighted = reducer_class.gives_weights and reducer.params.get("weighted", True)
-        if weighted and not takes_weights:
-            off = ", or set weighted: false" if "weighted" in parameters_of(reducer_class) else ""
-            raise InputError(
-                f"{entry.name} after {reducer.name}: its rows carry weights, and {entry.name} takes none "
-                f"({solver_class.weights_reason}){off}"
-            )
-    solver_params, reducer_params = entry.params, reducer.params if reducer else {}
-    of_solver, of_reducer = _each(solver_params), _each(reducer_params)
-    plain = entry.as_ or (f"{reducer.name} + {entry.name}" if reducer else entry.name)
-    methods = []
-    for own, its in product(of_solver, of_reducer):
-        varied = [(key, own[key]) for key, value in solver_params.items() if isinstance(value, list)]
-        varied += [(key, its[key]) for key, value in reducer_params.items() if isinstance(value, list)]
-        label = " ".join([plain, *(f"{key}={_short(value)}" for key, value in varied)])
-        methods.append(PlannedMethod(label, entry.name, own, reducer.name if reducer else None, its))
-    return methods
-
-
-def _each(params: dict[str, Any]) -> list[dict]:
-    for key, value in params.items():
-        if value == []:
-            raise InputError(f"{key}: an empty list leaves nothing to run")
-    lists = [value if isinstance(value, list) else [value] for value in params.values()]
-    return [dict(zip(params, values, strict=True)) for values in product(*lists)]
-
-
-def _short(value) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _wants_control(method: PlannedMethod) -> bool:
-    return method.reducer not in (None, RANDOM)
-
-
-def _control(method: PlannedMethod) -> PlannedMethod:
-    """The same solver on a random sample of the size that the reduction kept."""
-    weighted = SOLVERS.get(method.solver).accepts_weights
-    return PlannedMethod(control_label(method.label), method.solver, method.solver_params, RANDOM,
-                         {"weighted": weighted}, control_of=method.label)  # fmt: skip
-
-
-def _parameters(method: PlannedMethod, point: dict, threads: int, seed: int = 0) -> tuple[dict, dict]:
-    """What solver and reducer get at this point; their own parameters win over the grid's."""
-    reducer = REDUCERS.get(method.reducer) if method.reducer else None
-    common = point | {"threads": threads, "random_state": seed}
-    own = method.solver_params, method.reducer_params
-    return share_parameters(SOLVERS.get(method.solver), reducer, common, *own)
-
-
-def _build(method: PlannedMethod, point: dict, threads: int) -> None:
-    for_solver, for_reducer = _parameters(method, point, threads)
-    solver_class = SOLVERS.get(method.solver)
-    build_method(method.solver, solver_class, for_solver)
-    kernel = for_solver.get("kernel")
-    if kernel is not None and solver_class.kernels:
-        parse_kernel(kernel, solver_class.kernels, whose=method.solver, mixes=solver_class.mixes_kernels)
-    if method.reducer is not None:
-        build_method(method.reducer, REDUCERS.get(method.reducer), for_reducer)
-
-
 def _tasks_of(method: PlannedMethod, methods: list[PlannedMethod], point: dict, here: dict, repeat: int):
     """The fit of a method at a point, after the reductions it needs."""
-    for_solver, for_reducer = _parameters(method, point, here["threads"], here["seed"])
+    for_solver, for_reducer = parameters_at(method, point, here["threads"], here["seed"])
     common = here | {"solver": method.solver, "solver_params": for_solver, "method": method.label,
                      "reducer": method.reducer, "reducer_params": for_reducer}  # fmt: skip
     reduction = None
@@ -290,33 +170,17 @@ def _tasks_of(method: PlannedMethod, methods: list[PlannedMethod], point: dict, 
     yield Task("fit", point=own_point, repeat=repeat, reduction=reduction and reduction.id, own_code=own_code, **common)
 
 
-_SEARCHED = ("C", "gamma", "epsilon")  # what cross-validation can choose
-
-
-def _selects(method: PlannedMethod, config: Config) -> list[str]:
-    """The parameters of a method that the grid varies and cross-validation chooses; none if it is not an SVM."""
-    known = parameters_of(SOLVERS.get(method.solver))
-    varied = [key for key in config.grid if key in known and key not in method.solver_params]
-    own_kernel = method.solver_params.get("kernel", known.get("kernel"))
-    kernels = config.grid["kernel"] if "kernel" in varied else [own_kernel]
-    if "C" not in varied or not set(kernels) <= KERNEL_CODES.keys() - {PRECOMPUTED}:
-        return []
-    if others := [key for key in varied if key not in _SEARCHED and len(config.grid[key]) > 1]:
-        raise InputError(f"select: chooses {', '.join(_SEARCHED)}; leave out {others[0]} of the grid, or select")
-    return varied
-
-
 def _selection_of(method: PlannedMethod, config: Config, here: dict) -> Task | None:
     """The search for the best grid point on these training rows; methods with the same kernel share it."""
-    varied = _selects(method, config)
+    varied = selected_parameters(method, config)
     if not varied:
         return None
     first = points_of(config)[0]
-    given = parameters_of(SOLVERS.get(method.solver)) | _parameters(method, first, here["threads"])[0]
+    given = parameters_of(SOLVERS.get(method.solver)) | parameters_at(method, first, here["threads"])[0]
     names = ("kernel", "gamma", "coef0", "degree", "epsilon", "class_weight")
     problem = {name: given[name] for name in names if given.get(name) is not None}
-    problem |= {key: config.grid[key] for key in varied if key in _SEARCHED}
-    fixed = {key: value for key, value in first.items() if key in varied and key not in _SEARCHED}
+    problem |= {key: config.grid[key] for key in varied if key in SEARCHED}
+    fixed = {key: value for key, value in first.items() if key in varied and key not in SEARCHED}
     return Task(SELECTION, **here, repeat=0, method=method.label, solver="smo", reducer=None, reducer_params={},
                 solver_params=problem | {"folds": config.select.folds}, point=fixed)  # fmt: skip
 

@@ -5,7 +5,8 @@ import yaml
 
 from svmreduce.errors import InputError
 from svmreduce.experiments.config import Config, configs_folder, load
-from svmreduce.experiments.planning import expand, methods_of
+from svmreduce.experiments.planned_methods import methods_of
+from svmreduce.experiments.planning import expand
 
 PLAIN = {"name": "try", "datasets": [{"generator": "checkerboard", "rows": 50}], "solvers": ["smo"]}
 

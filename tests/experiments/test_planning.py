@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from svmreduce.errors import InputError
 from svmreduce.experiments import planning
 from svmreduce.experiments.config import Config
-from svmreduce.experiments.planning import expand, methods_of
+from svmreduce.experiments.planned_methods import methods_of
+from svmreduce.experiments.planning import expand
 
 BOARD = {"generator": "checkerboard", "rows": 50, "test_rows": 20}
 
