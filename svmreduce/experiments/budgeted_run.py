@@ -17,7 +17,7 @@ from svmreduce.experiments.planning import Task, expand
 from svmreduce.experiments.records import RANDOM, Record, controlled_label
 from svmreduce.experiments.runner import Agenda, execute, make_agenda
 from svmreduce.experiments.store import Store
-from svmreduce.experiments.time_budget import Budget, NotRun, beats, goodness_of, ladder, round_down
+from svmreduce.experiments.time_budget import Budget, NotRun, beats, chance, goodness_of, ladder, round_down
 from svmreduce.memory import free_bytes
 from svmreduce.printable import roughly
 
@@ -89,10 +89,12 @@ class BudgetedRun:
         return self.config if self.judged_rows == self.rows else self._part(self.judged_rows)
 
     def _is_worth_a_verdict(self) -> bool:
-        """Whether the exact solution ran on all rows, or something that is better there than the best on a part."""
+        """Whether the exact solution ran on all rows, or something that is no worse there than the best on a part."""
         found = {label: result for label in self._finished_labels() if (result := self._first_result(label))}
-        best = max((score for score, *_ in found.values()), default=-math.inf)
-        return self.engine in found or best >= max(self.scores.values())
+        if not found or self.engine in found:
+            return bool(found)
+        best, on_part = max(score for score, *_ in found.values()), max(self.scores.values())
+        return best >= on_part - chance(on_part, best, min(PART_TEST_ROWS, self.test_rows))
 
     def _largest_part(self) -> int:
         """With the exact solution on it if there is one: without, there is nothing to lose against."""

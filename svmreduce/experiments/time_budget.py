@@ -66,13 +66,15 @@ def round_down(rows: int) -> int:
     return rows // step * step
 
 
+def chance(one: float, other: float, test_rows: int) -> float:
+    """By how much two scores may differ by the choice of the test rows alone."""
+    if one < 0:  # mean squared errors
+        return 0.05 * abs(one)
+    return 2 * math.sqrt(max(0.0, 2 - one - other) / test_rows)
+
+
 def beats(other: tuple, own: tuple, clearly: bool) -> bool:
     """Whether the other is as fast and better; clearly means by more than the test rows' chance."""
-    margin = 0.0
-    if clearly:
-        if own[0] < 0:  # mean squared errors
-            margin = 0.05 * abs(own[0])
-        else:
-            margin = 2 * math.sqrt(max(0.0, 2 - own[0] - other[0]) / own[2])
+    margin = chance(own[0], other[0], own[2]) if clearly else 0.0
     is_better = other[0] > own[0] + margin or (not clearly and other[0] == own[0] and other[1] < own[1])
     return is_better and other[1] <= own[1]
