@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,6 +15,7 @@ _GB = 2.0**30
 _CGROUP = Path("/sys/fs/cgroup")
 _DENSE_ROWS = 8  # of all columns, that a solver or a model may have at a time
 _FEW_COLUMNS = 1 << 20
+_UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 
 
 def free_bytes() -> int:
@@ -29,6 +31,16 @@ def free_bytes() -> int:
         if limit != resource.RLIM_INFINITY:
             free = min(free, limit - psutil.Process(os.getpid()).memory_info().vms)
     return max(0, free)
+
+
+def memory_limit(text: str | None = None) -> int:
+    """The bytes that ``--memory`` allows, such as 2GB, 500M or a plain number; by default a third of what is free."""
+    if text is None:
+        return free_bytes() // 3
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", text.strip(), re.IGNORECASE)
+    if not found or not float(found[1]):
+        raise InputError(f"--memory {text}: need a size such as 500MB or 2GB")
+    return int(float(found[1]) * 2 ** _UNITS[found[2].lower()])
 
 
 def check_memory(needed: float, what: str, remedy: str) -> None:

@@ -23,7 +23,11 @@ quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print nothing b
 threads_option = click.option(
     "--threads", type=click.IntRange(min=1), help="Threads to use; all allowed cores if not given."
 )
-
+memory_option = click.option(
+    "--memory",
+    metavar="SIZE",
+    help="Read files whose rows need more, such as 2GB, in blocks; a third of what is free if not given.",
+)
 
 NUMBERED_KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")  # LIBSVM's -t
 LIBSVM_STYLE = "svmreduce.libsvm_style"  # a mark in click's context: numbers were typed for names

@@ -19,7 +19,7 @@ _MANY = {"multiple": True, "metavar": "COLUMNS"}
 label_option = click.option(
     "--label",
     metavar="NAME|POSITION",
-    help="Label column of a table: its name, or its position from 0; the last column if not given.",
+    help="Label column of a table: its name, or its position from 0. If not given: the one called label, or the last.",
 )
 header_option = click.option(
     "--header/--no-header", default=None, help="Whether line 1 of a table names the columns; found out if not given."
@@ -71,6 +71,8 @@ def label_of_table(preparation, data, is_given: bool) -> tuple[str | int, str]:
 
     schema = preparation.schema
     where = [] if is_given else ["the last column" + " kept" * (schema.label < schema.n_columns - 1)]
+    if (schema.label_name or "").casefold() == "label":
+        where = []
     if data.task == "classification":
         names = [label_key(label) for label in data.classes.tolist()]
         more = ", …" if len(names) > _SHOWN_CLASSES else ""

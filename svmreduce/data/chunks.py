@@ -17,14 +17,15 @@ CHUNK_BYTES = 4 << 20
 class Text:
     """A file's bytes, ending with a line end, under the name that errors give it.
 
-    ``as_given`` has the same bytes but for line ends; places are counted in it.
+    ``as_given`` has the same bytes but for line ends; places are counted in it, after ``lines_before`` other lines.
     """
 
-    def __init__(self, data: bytes, name: str, *, as_given: bytes | None = None):
+    def __init__(self, data: bytes, name: str, *, as_given: bytes | None = None, lines_before: int = 0):
         nul = data.find(b"\0")
         self.as_given = data if as_given is None else as_given
         self.data = data if data.endswith(b"\n") else data + b"\n"
         self.name = name
+        self.lines_before = lines_before
         if nul >= 0:
             self.fail(nul, "NUL byte", "this is a binary or damaged file; give a text file")
         self.bytes = np.frombuffer(self.data, np.uint8)
@@ -42,7 +43,7 @@ class Text:
 
     def place(self, offset: int) -> str:
         """File, line and column, counted from 1 in bytes."""
-        line = self.as_given.count(b"\n", 0, offset) + 1
+        line = self.lines_before + self.as_given.count(b"\n", 0, offset) + 1
         column = offset - self.as_given.rfind(b"\n", 0, offset)
         return f"{self.name}:{line}:{column}"
 

@@ -162,6 +162,11 @@ def table_of_array(X: np.ndarray, names: list[str]) -> Table:
     return Table("rows", names, values, words, lambda row, column: f"rows, row {row}, column {names[column]!r}")
 
 
+def numbers_among(words: list[str]) -> np.ndarray:
+    """The numbers that these words spell; NaN for words that are none."""
+    return np.array([float(word) if NUMBER.fullmatch(word.encode()) else np.nan for word in words])
+
+
 def table_of_frame(frame) -> Table:
     """A pandas DataFrame as a table; its numbers are numbers, everything else is words."""
     import pandas as pd
@@ -178,8 +183,7 @@ def table_of_frame(frame) -> Table:
             codes, unique = pd.factorize(column)
             found = [str(word).strip() for word in unique]
             found.append("")  # what factorize codes as -1
-            numbers = [float(word) if NUMBER.fullmatch(word.encode()) else np.nan for word in found]
-            values[:, k] = np.array(numbers)[codes]
+            values[:, k] = numbers_among(found)[codes]
             rows = np.flatnonzero(np.isnan(values[:, k]))
             codes = codes[rows] % len(found)
         if len(rows):

@@ -67,17 +67,19 @@ class _Guarded:
     def readline(self, most: int = -1) -> bytes:
         return self._counted(self._stream.readline(most))
 
-    def read(self) -> bytes:
+    def read(self, most: int = -1) -> bytes:
+        if most >= 0:  # what was read before need not stay in memory
+            return self._counted(self._stream.read(most), stays=False)
         return b"".join(iter(lambda: self._counted(self._stream.read(_AT_ONCE)), b""))
 
-    def _counted(self, part: bytes) -> bytes:
+    def _counted(self, part: bytes, stays: bool = True) -> bytes:
         before, self._seen = self._seen, self._seen + len(part)
         if self._seen > max(_NO_BOMB, MOST_UNPACKED * self._size):
             raise InputError(
                 f"{self._path}: unpacks to more than {MOST_UNPACKED} times its {self._size} bytes, which is no data; "
                 "unpack it yourself if it is"
             )
-        if before // _NO_BOMB < self._seen // _NO_BOMB:
+        if stays and before // _NO_BOMB < self._seen // _NO_BOMB:
             what = f"{self._path}: the {self._seen >> 20} MB unpacked so far"
             check_memory(self._seen, what, "give a smaller file")  # once more, to be joined
         return part
@@ -131,6 +133,8 @@ class Source:
     The content's hash is asked for first; for an unchanged file it is remembered from the last time, so
     that a file whose parsed rows are cached is neither unpacked nor hashed again.
     """
+
+    lines_before = 0  # a piece of a file has some
 
     def __init__(self, path: str | os.PathLike):
         self.path = Path(path)

@@ -3,14 +3,16 @@
 * :func:`read_libsvm`, :func:`write_libsvm` – LIBSVM/svmlight text, sparse.
 * :func:`read_table`, :func:`read_tables` – comma, semicolon or blank separated tables.
 * :func:`read_idx` – the arrays of MNIST.
+* Parquet and Arrow files and folders, and ``.npy`` files, whose labels are next to them.
 * :func:`read_rows`, :func:`load_training`, :func:`load_dataset` – any of them, recognised by content.
 
-All read plain files and .gz, .bz2, .xz. Bad input is an :class:`~svmreduce.errors.InputError` that names
+Text and IDX may be plain or .gz, .bz2, .xz. Bad input is an :class:`~svmreduce.errors.InputError` that names
 file, line and column.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 import re
@@ -24,10 +26,12 @@ from scipy import sparse
 
 from svmreduce.data import cache as parsed_files
 from svmreduce.data import libsvm_text
+from svmreduce.data.columnar import ColumnarFiles, columnar_files
 from svmreduce.data.columns import Table
 from svmreduce.data.files import Source, open_maybe_compressed, read_bytes
 from svmreduce.data.labels import task_of
 from svmreduce.data.libsvm_text import write_libsvm
+from svmreduce.data.npy_pairs import NPY_MAGIC, NpyPair
 from svmreduce.data.preparation import Choices, Preparation
 from svmreduce.data.table_text import TextFormat, read_text_table
 from svmreduce.data.tables import read_table, read_tables
@@ -110,7 +114,7 @@ def read_rows(path: str | os.PathLike, *, n_features: int | None = None, header:
     """Read a file of any supported format, recognised by its content, as it is.
 
     IDX is known by its magic number (the labels are then expected next to the images, under MNIST's names),
-    LIBSVM text by its ``index:value`` pairs; anything else is a table.
+    Parquet, Arrow and ``.npy`` by theirs, LIBSVM text by its ``index:value`` pairs; anything else is a table.
 
     Parameters
     ----------
@@ -123,6 +127,12 @@ def read_rows(path: str | os.PathLike, *, n_features: int | None = None, header:
     source = Source(path)
     kind = sniff(source.path)
     X: Matrix
+    if kind == "columnar":
+        return ColumnarFiles(path).whole()
+    if kind == "npy":
+        rows = NpyPair(path).part()
+        check_width(path, rows.n_features, n_features)
+        return replace(rows, X=best_layout(rows.X), sha256=source.sha256)
     if kind == "table":
         table = read_text_table(source, TextFormat(header=header))
         for note in table.notes:
@@ -156,7 +166,13 @@ def load_training(
     raw = read_rows(path, n_features=n_features, header=choices.header)
     data, preparation = Preparation.learn(raw, choices, task)
     check_width(path, data.n_features, n_features)
-    return replace(data, sha256=data.sha256 or Source(path).sha256), preparation
+    return replace(data, sha256=data.sha256 or _content_hash(path)), preparation
+
+
+def _content_hash(path: str | os.PathLike) -> str:
+    if not Path(path).is_dir():
+        return Source(path).sha256
+    return hashlib.sha256("".join(Source(file).sha256 for file in columnar_files(path)).encode()).hexdigest()
 
 
 def load_dataset(
@@ -202,10 +218,14 @@ def check_width(path: str | os.PathLike, width: int, n_features: int | None) -> 
 
 
 def sniff(path: Path) -> str:
-    """The reader for a file, chosen by the first line that decides."""
+    """The reader for a file, chosen by its first bytes or by the first line that decides."""
+    if path.is_dir() or columnar_files(path):
+        return "columnar"
     with open_maybe_compressed(path) as stream:
         line, marked = stream.readline(1 << 16).removeprefix(BOM_UTF8), b""
         has_numbers = False
+        if line.startswith(NPY_MAGIC):
+            return "npy"
         if line[:2] == b"\0\0" and line[2:3] and line[2] in _IDX_TYPES:
             return "idx"
         while line:

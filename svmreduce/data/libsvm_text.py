@@ -26,7 +26,9 @@ _TOKEN = re.compile(rb"[^\s#]*")
 _ROWS_AT_ONCE = 50_000
 
 
-def parse_libsvm(data: bytes, name: str, *, max_index: int = MAX_INDEX) -> dict[str, np.ndarray]:
+def parse_libsvm(
+    data: bytes, name: str, *, max_index: int = MAX_INDEX, lines_before: int | None = None
+) -> dict[str, np.ndarray]:
     """Parse the content of a LIBSVM file into the arrays of a CSR matrix and its labels.
 
     Parameters
@@ -37,6 +39,8 @@ def parse_libsvm(data: bytes, name: str, *, max_index: int = MAX_INDEX) -> dict[
         What errors call the file.
     max_index : int
         Largest index allowed.
+    lines_before : int, optional
+        For a piece of a file, which may have no rows: its place in the file.
 
     Returns
     -------
@@ -44,7 +48,7 @@ def parse_libsvm(data: bytes, name: str, *, max_index: int = MAX_INDEX) -> dict[
         ``labels``, ``values`` (float64), ``indices`` (int32, 0-based), ``row_starts``. Zeros that are
         written out stay stored, as in scikit-learn's reader.
     """
-    text = Text(data.removeprefix(BOM_UTF8), name)
+    text = Text(data.removeprefix(BOM_UTF8), name, lines_before=lines_before or 0)
     slots, rows = text.count(b":")
     check_memory(24.0 * (slots[-1] + rows[-1]), f"{name}: its {slots[-1]} values in {rows[-1]} rows", "give fewer rows")
     labels, row_sizes = np.empty(rows[-1]), np.empty(rows[-1], np.int64)
@@ -64,7 +68,7 @@ def parse_libsvm(data: bytes, name: str, *, max_index: int = MAX_INDEX) -> dict[
             _explain(text, outcome, offset, previous, max_index)
     labels, row_sizes = close_gaps([labels, row_sizes], rows, [answer[0] for answer in answers])
     values, indices = close_gaps([values, indices], slots, [answer[1] for answer in answers])
-    if len(labels) == 0:
+    if len(labels) == 0 and lines_before is None:
         raise InputError(f"{name}:1:1: no data rows; give lines of the form 'label index:value …'")
     if left_over:
         for array, what in ((labels, "label"), (values, "value")):

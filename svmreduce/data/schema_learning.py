@@ -34,10 +34,10 @@ def learn_schema(
     if first.n_columns < 2:
         raise InputError(f"{first.name}:1:1: only one column; check the separator; a label and features are needed")
     dropped = set(first.positions(drop))
-    place = _label_place(first, label, dropped)
+    place = label_place(first, label, dropped)
     chosen = first.positions(columns) if columns else range(first.n_columns)
     wanted = [k for k in chosen if k != place and k not in dropped]
-    _check_names(first, [*wanted, place])
+    check_names(first, [*wanted, place])
     as_words = set(first.positions(categories))
     kinds = {k: _kind_as_words(tables, k) if k in as_words else _common_kind(tables, k) for k in wanted}
     empty = [first.title(k) for k in wanted if kinds[k] == EMPTY]
@@ -71,7 +71,8 @@ def _kind_as_words(tables: Sequence[Table], k: int) -> str:
     return WORDS if any(table.as_words(k)[1] for table in tables) else EMPTY
 
 
-def _label_place(table: Table, label: ColumnChoice | None, dropped: set[int]) -> int:
+def label_place(table: Table, label: ColumnChoice | None, dropped: set[int]) -> int:
+    """The column that was named, or else the one called ``label``, or else the last that is not dropped."""
     if label is not None:
         place = table.position(label)
         dropped.discard(place)
@@ -79,6 +80,9 @@ def _label_place(table: Table, label: ColumnChoice | None, dropped: set[int]) ->
     kept = [k for k in range(table.n_columns) if k not in dropped]
     if not kept:
         raise InputError(f"{table.name}: --drop leaves no column; keep the label and a feature")
+    called_label = [k for k in kept if table.title(k).casefold() == "label"]
+    if len(called_label) == 1:
+        return called_label[0]
     named = [name for name in table.names or () if name.casefold() in _LABEL_NAMES]
     if named and table.title(kept[-1]) not in named:
         warnings.warn(
@@ -100,7 +104,7 @@ def _is_yes_or_no(table: Table, column: int) -> bool:
     return cells is not None and {word.casefold().rstrip(".") for word in cells.words} <= _YES_OR_NO
 
 
-def _check_names(table: Table, used: list[int]) -> None:
+def check_names(table: Table, used: list[int]) -> None:
     for title, count in Counter(table.title(k) for k in used).items():
         if count > 1:
             twice = " and ".join(str(k) for k in sorted(used) if table.title(k) == title)

@@ -6,7 +6,9 @@ message can name line and column. Nothing is decided here about what a column me
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -29,11 +31,13 @@ from svmreduce.data.table_fields import (
     is_number,
     likely_separator,
 )
+from svmreduce.data.text_pieces import TextPiece, text_pieces
 from svmreduce.errors import InputError
 from svmreduce.memory import check_memory
 
 SEPARATORS = (",", ";", "\t", " ", "|", ":")
 _LINES = 200  # looked at to find the separator and the header
+_SAME_NUMBER = "give every line the same number"
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,26 @@ def read_text_table(source: Source, form: TextFormat) -> Table:
         arrays = text.parsed()
         if len(source.data) >= parsed_files.WORTH_KEEPING:
             parsed_files.store(key, arrays)
+    return _as_table(arrays, text)
+
+
+def table_pieces(path: str | os.PathLike, form: TextFormat) -> Iterator[Table]:
+    """The table of a file in pieces of whole lines, each as :func:`read_text_table` would read it."""
+    names, width = np.empty(0, str), None
+    for piece in text_pieces(path):
+        text = _TableText(piece, form)
+        if not text.text.data.strip():  # comments and blank lines only
+            continue
+        arrays = text.parsed(width)
+        if width is None:
+            names, width = arrays["names"], arrays["values"].shape[1]
+            form = TextFormat(text.separator, header=False)
+        yield _as_table({**arrays, "names": names}, text)
+    if width is None:
+        raise _no_rows(path)
+
+
+def _as_table(arrays: dict[str, np.ndarray], text: _TableText) -> Table:
     values, names = arrays["values"], arrays["names"].tolist()
     words = {
         k: WordCells(arrays[f"rows{k}"], arrays[f"codes{k}"], arrays[f"words{k}"].tolist())
@@ -76,7 +100,7 @@ def read_text_table(source: Source, form: TextFormat) -> Table:
         mark = values.view(np.int64)[row, column : column + 1]
         return text.text.place(int(parse.offset_in(mark)[0]))
 
-    return Table(str(source.path), names or None, values, words, place, tuple(arrays["notes"].tolist()))
+    return Table(str(text.source.path), names or None, values, words, place, tuple(arrays["notes"].tolist()))
 
 
 def _is_whole(arrays: dict[str, np.ndarray]) -> bool:
@@ -86,7 +110,7 @@ def _is_whole(arrays: dict[str, np.ndarray]) -> bool:
 class _TableText:
     """The text of one table, cut into cells when it is asked to."""
 
-    def __init__(self, source: Source, form: TextFormat):
+    def __init__(self, source: Source | TextPiece, form: TextFormat):
         self.source, self.form = source, form
 
     @cached_property
@@ -117,7 +141,7 @@ class _TableText:
         if b"\r" in data and b"\n" not in data:  # line ends of old Macs
             data = data.replace(b"\r", b"\n")
         plain = self._without_comments(without_quoted_line_ends(data, self.separator))
-        return Text(plain, str(self.source.path), as_given=data)
+        return Text(plain, str(self.source.path), as_given=data, lines_before=self.source.lines_before)
 
     def _without_comments(self, data: bytes) -> bytes:
         """Lines that begin with ``#`` and have another number of fields than the table become blank, byte for byte."""
@@ -138,8 +162,8 @@ class _TableText:
 
         return re.sub(rb"(?m)^[ \t]*#[^\n]*", blanked, data)
 
-    def parsed(self) -> dict[str, np.ndarray]:
-        """Everything that a Table is made of, as arrays."""
+    def parsed(self, width: int | None = None) -> dict[str, np.ndarray]:
+        """Everything that a Table is made of, as arrays; ``width`` is that of an earlier piece of the file."""
         text, notes = self.text, []
         first = _first_lines(text)
         cut = [self._cut(line.group()) for line in first]
@@ -153,11 +177,16 @@ class _TableText:
         if has_header and len(first) == 1:
             text.fail(first[0].end() - 1, "no data rows after the header", "give a table with rows")
         text.start_at(first[0].end() if has_header else 0)
+        if width and len(cut[0]) not in (width, width + 1):
+            text.fail(first[0].start(), f"{len(cut[0])} fields in a table of {width} columns", _SAME_NUMBER)
         values = self._cells(len(cut[0]), has_header)
         names = header_names(cut[0]) if has_header else []
         words = {k: self._words(values, k) for k in range(values.shape[1]) if np.isnan(values[:, k]).any()}
         last = values.shape[1] - 1
-        if last and _is_blank(words.get(last), len(values)) and not (names and cut[0][last]):
+        ends_blank = last and _is_blank(words.get(last), len(values))
+        if width and last == width and not ends_blank:
+            text.fail(first[0].start(), f"more than {width} fields in a table of {width} columns", _SAME_NUMBER)
+        if ends_blank and (last == width if width else not (names and cut[0][last])):
             notes.append("every line ends with a separator; the empty last column is left out")
             values, names = np.ascontiguousarray(values[:, :last]), names[:last]
             del words[last]
@@ -186,7 +215,7 @@ class _TableText:
             if outcome != parse.FINE:
                 found = f"only {seen}" if outcome == parse.TOO_FEW else f"more than {seen}"
                 of = "under a header of" if has_header else "in a table of"
-                text.fail(offset, f"{found} fields {of} {n_columns} columns", "give every line the same number")
+                text.fail(offset, f"{found} fields {of} {n_columns} columns", _SAME_NUMBER)
         return close_gaps([values], rows, [answer[0] for answer in answers])[0]
 
     def _words(self, values: np.ndarray, column: int) -> tuple[np.ndarray, np.ndarray, list[str]]:
@@ -222,5 +251,9 @@ def _first_lines(text: Text) -> list[re.Match]:
     filled = (line for line in re.finditer(rb"[^\n]*\n", text.data) if line.group().strip())
     lines = list(islice(filled, _LINES))
     if not lines:
-        raise InputError(f"{text.name}:1:1: no data rows; give a table with a label column")
+        raise _no_rows(text.name)
     return lines
+
+
+def _no_rows(name: object) -> InputError:
+    return InputError(f"{name}:1:1: no data rows; give a table with a label column")
