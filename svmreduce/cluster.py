@@ -27,20 +27,25 @@ def connected(scheduler: str | None, workers: int = 1) -> Iterator:
             client = distributed.Client(cluster or scheduler, timeout=20)
         except (OSError, ValueError) as error:
             raise InputError(f"no dask scheduler answers at {scheduler}: {error}") from None
-        try:
-            client.wait_for_workers(1, timeout=WORKER_PATIENCE)
-        except TimeoutError:
-            raise InputError(
-                f"the dask cluster at {scheduler} has no workers after {WORKER_PATIENCE} s: start some "
-                "(dask worker ADDRESS) and run the same command again"
-            ) from None
-        except OSError as error:
-            raise lost(error) from None
+        await_workers(client, scheduler)
         yield client
     finally:
         for part in filter(None, (client, cluster)):
             with suppress(OSError, TimeoutError):  # a scheduler that is gone needs no farewell
                 part.close()
+
+
+def await_workers(client, scheduler: str | None) -> None:
+    """Return when there is a worker; a cluster without any is an error."""
+    try:
+        client.wait_for_workers(1, timeout=WORKER_PATIENCE)
+    except TimeoutError:
+        raise InputError(
+            f"the dask cluster at {scheduler} has no workers after {WORKER_PATIENCE} s: start some "
+            "(dask worker ADDRESS) and run the same command again"
+        ) from None
+    except OSError as error:
+        raise lost(error) from None
 
 
 def lost(error: Exception) -> InputError:

@@ -21,12 +21,12 @@ import svmreduce
 from svmreduce.core.jit import resolve_threads
 from svmreduce.data.scaling import Scaler
 from svmreduce.errors import InputError
-from svmreduce.kernels import PRECOMPUTED, KernelSpec, parse_kernel
+from svmreduce.kernels import GAUSSIANS, PRECOMPUTED, KernelPart, KernelSpec, parse_kernel
 from svmreduce.outofcore.block_sample import BlockSample
 from svmreduce.outofcore.means import BlockReduction, Means
 from svmreduce.outofcore.partition_tasks import PARTITIONS, Table, derive_here, derive_in_cluster
 from svmreduce.outofcore.row_files import RowFiles
-from svmreduce.outofcore.scanning import SAMPLE_BYTES, SAMPLE_ROWS, Reading, cut_points, ordered, row_bytes, scan
+from svmreduce.outofcore.scanning import Reading, cut_points, row_bytes, scan
 from svmreduce.outofcore.scattering import scatter
 from svmreduce.outofcore.work_folder import WorkFolder, disk_error
 from svmreduce.paths import cache_home
@@ -35,6 +35,8 @@ from svmreduce.reducers.derive_rs import DeriveRS
 from svmreduce.types import Reduction
 
 PLAN = "plan.json"
+SAMPLE_ROWS, SAMPLE_BYTES = 1 << 17, 64 << 20  # of the rows that say where to cut
+LEAST_SAMPLE, SPARSE_ROW = 4096, 2000
 
 
 @dataclass
@@ -48,18 +50,10 @@ class Derivation:
     seconds: dict = field(default_factory=dict)
 
     def run(self) -> BlockReduction:
-        reducer = self.reducer
-        if reducer.P < reducer.V:
-            raise InputError(f"P must be at least V, got P={reducer.P}, V={reducer.V}")
+        if self.reducer.P < self.reducer.V:
+            raise InputError(f"P must be at least V, got P={self.reducer.P}, V={self.reducer.V}")
         self.scale = None if self.scale == "none" else self.scale
-        (part,) = parse_kernel(reducer.kernel, whose="DeriveRS", mixes=False) if isinstance(reducer.kernel, str) else (
-            None,)  # fmt: skip
-        self.part = part
-        if (part and part.name.startswith("gaussian_")) or (part is None and reducer.kernel.norm is not None):
-            raise InputError("kernels with a norm of their own need all rows in memory: scale the columns, use rbf")
-        if part and part.name == PRECOMPUTED:
-            raise InputError("a precomputed kernel is a table of values, which is not read in blocks")
-        self.gamma = (part.numbers.get("gamma", reducer.gamma)) if part else reducer.kernel.gamma
+        self.part = self._kernel_part()
         given = self.means.work
         folder = Path(tempfile.mkdtemp(prefix="work-", dir=_made(cache_home()))) if given is None else Path(given)
         self.folder = WorkFolder(folder, self._identity())
@@ -76,53 +70,52 @@ class Derivation:
         finally:
             self.folder.close(remove=done or given is None)
 
+    def _kernel_part(self) -> KernelPart:
+        """The kernel as it was given, before any rows were seen."""
+        kernel = self.reducer.kernel
+        if isinstance(kernel, str):
+            (part,) = parse_kernel(kernel, whose="DeriveRS", mixes=False)
+            numbers = {name: getattr(self.reducer, name) for name in ("gamma", "coef0", "degree")} | part.numbers
+        else:
+            numbers = {name: getattr(kernel, name) for name in ("gamma", "coef0", "degree")}
+            part = KernelPart(kernel.name if kernel.norm is None else f"gaussian_{kernel.norm.name}")
+        if part.name == PRECOMPUTED or GAUSSIANS.get(part.name):
+            raise InputError(f"the kernel {part.name} needs all rows in memory: scale the columns and use rbf")
+        return KernelPart("rbf" if part.name in GAUSSIANS else part.name, numbers)
+
     def _identity(self) -> dict:
         """What decides the result; rows from Python have no name by which they could be known again."""
-        names = ("gamma", "coef0", "degree", "epsilon", "P", "V", "first_level")
-        kernel = self.reducer.kernel if self.part else self.reducer.kernel.numbers()
-        parameters = {name: getattr(self.reducer, name) for name in names}
+        parameters = {name: getattr(self.reducer, name) for name in ("epsilon", "P", "V", "first_level")}
         schema = self.blocks.schema and self.blocks.schema.to_json()
         source = [self.blocks.fingerprint or uuid4().hex, self.blocks.n_features, schema]
+        kernel = [self.part.name, self.part.numbers]
         return {"version": svmreduce.__version__, "source": source, "scale": self.scale, "kernel": kernel, **parameters}
 
-    def _kernel(self, gamma: float) -> dict:
-        if self.part is None:
-            spec = self.reducer.kernel
-        else:
-            own = {"coef0": self.reducer.coef0, "degree": self.reducer.degree} | self.part.numbers
-            name = "rbf" if self.part.name == "gaussian" else self.part.name
-            spec = KernelSpec(name, 1.0 if name == "linear" else gamma, own["coef0"], own["degree"])
-        return {name: getattr(spec, name) for name in ("name", "gamma", "coef0", "degree")}
-
     def _first_pass(self) -> dict:
-        """Scaling, gamma, and for FLS2 where to cut; nothing to read if all of it is known."""
+        """Scaling, gamma, and for FLS2 where to cut; nothing is read if all of it is known."""
         fls2 = self.reducer.first_level == "fls2" and self.reducer.epsilon > 0
-        gamma = self.gamma
-        if gamma == "auto":
-            gamma = 1.0 / self.blocks.n_features
-        must_learn = isinstance(gamma, str) and self.part.name != "linear"
-        if not (fls2 or must_learn or self.scale):
-            plan = {"kernel": self._kernel(gamma), "scaler": None, "edges": None, "bytes": None}
-        else:
+        numbers = dict(self.part.numbers)
+        if numbers["gamma"] == "auto" or self.part.name == "linear":
+            numbers["gamma"] = 1.0 if self.part.name == "linear" else 1.0 / self.blocks.n_features
+        must_learn = isinstance(numbers["gamma"], str)
+        found = None
+        if fls2 or must_learn or self.scale:
             start = perf_counter()
-            per_row = 8 * self.blocks.n_features if not self.blocks.is_sparse else 2000
-            sample = BlockSample(rows=min(SAMPLE_ROWS, max(4096, SAMPLE_BYTES // per_row))) if fls2 else None
+            per_row = SPARSE_ROW if self.blocks.is_sparse else 8 * self.blocks.n_features
+            sample = BlockSample(rows=min(SAMPLE_ROWS, max(LEAST_SAMPLE, SAMPLE_BYTES // per_row))) if fls2 else None
             with self.means.bar("scanning", self.blocks.n_rows) as bar:
                 reading = Reading(self.blocks, bar.update)
                 found = scan(reading, scale=self.scale, spread=must_learn, sample=sample)
-            if must_learn:
-                gamma = found.spread.gamma(gamma, found.scaler, self.part.name)
-            kernel = self._kernel(gamma)
-            edges = {}
-            if fls2:
-                points = cut_points(found, KernelSpec(**kernel), self.reducer.P)
-                for code, label in enumerate(found.classes.codes):
-                    row = ordered(found, found.firsts[code])
-                    row = row.toarray() if sparse.issparse(row) else row
-                    edges[repr(label)] = {"points": points[code], "first": row[0].tolist() if points[code] else None}
-            plan = {"kernel": kernel, "scaler": found.scaler and found.scaler.to_json(), "bytes": found.bytes,
-                    "edges": edges if fls2 else None}  # fmt: skip
             self.seconds |= {"read": reading.seconds, "scan": perf_counter() - start - reading.seconds}
+        if must_learn:
+            numbers["gamma"] = found.spread.gamma(numbers["gamma"], found.scaler, self.part.name)
+        kernel = KernelSpec(self.part.name, **numbers)
+        plan = {
+            "kernel": {"name": kernel.name, **numbers},
+            "scaler": found and found.scaler and found.scaler.to_json(),
+            "bytes": found and found.bytes,
+            "edges": cut_points(found, kernel, self.reducer.P) if fls2 else None,
+        }
         self.folder.write_json(PLAN, plan)
         return plan
 

@@ -6,6 +6,8 @@ import os
 import sys
 from dataclasses import dataclass
 
+import numpy as np
+from sklearn.utils.class_weight import compute_class_weight
 from tqdm import tqdm
 
 from svmreduce.data.scaling import Scaler
@@ -61,3 +63,17 @@ class BlockReduction:
     @property
     def rows(self) -> int:
         return sum(self.counts.values())
+
+    def gamma(self, word: str, kernel: str) -> float:
+        """What a word for gamma means for all rows."""
+        if self.kernel is not None:
+            return self.kernel.gamma
+        width = self.reduction.X.shape[1]
+        return 1.0 / width if word == "auto" else self.spread.gamma(word, self.scaler, kernel)
+
+    def class_factors(self, class_weight: str | dict) -> dict:
+        """The factor on C of every class, as scikit-learn means it."""
+        if class_weight == "balanced":
+            return {label: self.rows / (len(self.counts) * count) for label, count in self.counts.items()}
+        labels = np.array(list(self.counts))
+        return dict(zip(self.counts, compute_class_weight(class_weight, classes=labels, y=labels), strict=True))

@@ -18,7 +18,6 @@ from svmreduce.kernels import GAUSSIANS, KernelSpec
 from svmreduce.outofcore.block_sample import BlockSample
 from svmreduce.types import Matrix
 
-SAMPLE_ROWS, SAMPLE_BYTES = 1 << 17, 64 << 20
 _MANY_CLASSES = 1000
 _SLACK = 1.1  # parts are made that much smaller than P, because a sample says where to cut
 
@@ -132,17 +131,18 @@ def ordered(scan_: Scan, X: Matrix) -> Matrix:
     return scan_.scaler.transform(X) if scaled else X
 
 
-def cut_points(found: Scan, kernel: KernelSpec, P: int) -> list[list[float]]:
-    """For every class the distances at which its rows are cut into parts of about P; none for at most P rows."""
+def cut_points(found: Scan, kernel: KernelSpec, P: int) -> dict[str, dict]:
+    """By label, for classes of more than P rows: the first row, and the distances from it at which to cut."""
     X, codes, _ = found.sample.rows_kept()
-    X, edges = ordered(found, X), []
-    for code, count in enumerate(found.classes.counts):
-        parts = 1 if count <= P else int(np.ceil(_SLACK * count / P))
-        if parts == 1:
-            edges.append([])
+    X, edges = ordered(found, X), {}
+    for (label, code), count in zip(found.classes.codes.items(), found.classes.counts, strict=True):
+        if count <= P:
             continue
-        far = distances(kernel, X[codes == code], ordered(found, found.firsts[code]))
-        edges.append(np.unique(np.quantile(far, np.arange(1, parts) / parts)).tolist())
+        first = ordered(found, found.firsts[code])
+        parts = int(np.ceil(_SLACK * count / P))
+        points = np.quantile(distances(kernel, X[codes == code], first), np.arange(1, parts) / parts)
+        dense = first.toarray() if sparse.issparse(first) else first
+        edges[repr(label)] = {"points": np.unique(points).tolist(), "first": dense[0].tolist()}
     return edges
 
 

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from svmreduce import outofcore
+from svmreduce.data.blocks import Blocks
 from svmreduce.errors import InputError
 from svmreduce.outofcore import partition_tasks, reduce_blocks
 from svmreduce.outofcore.block_sample import BlockSample
@@ -13,20 +14,18 @@ from svmreduce.reducers.derive_rs import DeriveRS
 from svmreduce.reducers.random import RandomSample
 
 
-class Blocks:
-    """A stand-in."""
+def blocks_of(X, y, rows=700, fingerprint=""):
+    """Blocks of arrays; with a fingerprint as files have it."""
+    blocks = Blocks.of_arrays(X, y, rows=rows)
+    blocks.fingerprint, blocks._check_unchanged, blocks.passes = fingerprint, lambda: None, 0
+    parts = blocks._parts
 
-    schema = None
+    def counted():
+        blocks.passes += 1
+        return parts()
 
-    def __init__(self, X, y, rows=700, fingerprint=""):
-        self.X, self.y, self.rows, self.fingerprint = X, y, rows, fingerprint
-        self.name, self.n_rows, self.n_features, self.is_sparse = "rows", len(y), X.shape[1], sparse.issparse(X)
-        self.passes = 0
-
-    def __iter__(self):
-        self.passes += 1
-        for k in range(0, len(self.y), self.rows):
-            yield self.X[k : k + self.rows], self.y[k : k + self.rows]
+    blocks._parts = counted
+    return blocks
 
 
 def _data(n=3000, d=3, form=np.asarray, seed=0):
@@ -54,7 +53,7 @@ def test_the_same_partitions_give_what_memory_gives(form, settings, tmp_path):
     reducer = DeriveRS(gamma=0.7, **{"V": 100, **settings})
     expected = reducer.fit_reduce(X, y)
     for threads in (1, 2):
-        blocks = Blocks(X, y)
+        blocks = blocks_of(X, y)
         made = reduce_blocks(reducer.set_params(threads=threads), blocks, work=tmp_path / "work")
         assert same(made.reduction, expected)
         assert made.counts == {label: int((y == label).sum()) for label in (0.0, 1.0)}
@@ -69,7 +68,7 @@ def test_parts_cut_by_distance_hold_at_most_P_rows_and_every_row_counts(form, ke
     X[::3] = 0.0  # a third of the rows are equal, so that no distance tells them apart
     X = form(X)
     reducer = DeriveRS(kernel=kernel, gamma=0.7, V=50, P=200)
-    made = [reduce_blocks(reducer, Blocks(X, y, rows), work=tmp_path / "w") for rows in (700, 3000)]
+    made = [reduce_blocks(reducer, blocks_of(X, y, rows), work=tmp_path / "w") for rows in (700, 3000)]
     first = made[0].reduction
     assert same(first, made[1].reduction)
     assert first.info["partitions"] >= len(y) / 200 and first.info["residual_max"] <= 0.01
@@ -85,7 +84,7 @@ def test_scaling_and_gamma_are_learned_from_all_rows(scale):
     X = X * [1.0, 100.0, 0.01] + 5
     scaled = Scaler(scale).fit(X).transform(X)
     expected = DeriveRS(P=5000).fit_reduce(scaled, y)
-    made = reduce_blocks(DeriveRS(P=5000), Blocks(X, y), scale=scale)
+    made = reduce_blocks(DeriveRS(P=5000), blocks_of(X, y), scale=scale)
     assert made.kernel.gamma == pytest.approx(1 / (3 * scaled.var()), rel=1e-9)
     assert_allclose(made.scaler.transform(X), scaled, atol=1e-12)
     assert made.reduction.n_rows == pytest.approx(expected.info["kept"], rel=0.02)
@@ -95,7 +94,7 @@ def test_scaling_and_gamma_are_learned_from_all_rows(scale):
 def test_a_run_that_was_killed_goes_on_with_the_partitions_that_are_left(tmp_path, monkeypatch):
     X, y = _data()
     reducer = DeriveRS(gamma=0.7, V=50, P=300, threads=1)
-    whole = reduce_blocks(reducer, Blocks(X, y)).reduction
+    whole = reduce_blocks(reducer, blocks_of(X, y)).reduction
     make, made = partition_tasks.Table.make, []
 
     def dies(self, section):
@@ -107,15 +106,15 @@ def test_a_run_that_was_killed_goes_on_with_the_partitions_that_are_left(tmp_pat
     monkeypatch.setattr(partition_tasks.Table, "make", dies)
     work = tmp_path / "work"
     with pytest.raises(KeyboardInterrupt):
-        reduce_blocks(reducer, Blocks(X, y, fingerprint="a"), work=work)
+        reduce_blocks(reducer, blocks_of(X, y, fingerprint="a"), work=work)
     monkeypatch.setattr(
         partition_tasks.Table, "make", lambda self, section: (made.append(section), make(self, section))
     )
-    for other in (Blocks(X, y, fingerprint="b"), Blocks(X, y)):
+    for other in (blocks_of(X, y, fingerprint="b"), blocks_of(X, y)):
         with pytest.raises(InputError, match="holds the work of another reduction"):
             reduce_blocks(reducer, other, work=work)
     (work / made[0].result).write_bytes((work / made[0].result).read_bytes()[:-40])  # damaged: made once more
-    blocks = Blocks(X, y, fingerprint="a")
+    blocks = blocks_of(X, y, fingerprint="a")
     resumed = reduce_blocks(reducer, blocks, work=work).reduction
     assert same(resumed, whole) and blocks.passes == 0
     assert len(made) == resumed.info["partitions"] + 1 and len(set(made)) == len(made) - 1
@@ -136,18 +135,18 @@ def test_a_full_disk_is_one_line_and_leaves_no_rows_behind(tmp_path, monkeypatch
 
     monkeypatch.setattr(outofcore.row_files.RowFiles, "flush", full)
     with pytest.raises(InputError, match="the disk is full; make room"):
-        reduce_blocks(reducer, Blocks(X, y, fingerprint="a"), work=work)
+        reduce_blocks(reducer, blocks_of(X, y, fingerprint="a"), work=work)
     assert len(calls) == 3 and not list(work.glob("*.rows")) + list(work.glob("*.numbers"))
     monkeypatch.setattr(outofcore.work_folder.shutil, "disk_usage", lambda path: type("", (), {"free": 1000}))
     with pytest.raises(InputError, match=r"on the disk, 0\.00 GB are free: name a folder elsewhere"):
-        reduce_blocks(reducer, Blocks(X, y, fingerprint="a"), work=work)
+        reduce_blocks(reducer, blocks_of(X, y, fingerprint="a"), work=work)
 
 
 @pytest.mark.parametrize("size", [{"share": 0.05}, {"rows": 150}])
 def test_a_random_sample_of_blocks_is_stratified_and_does_not_see_the_blocks(size):
     X, y = _data()
     y[7] = 9.0  # a class of one row
-    made = [reduce_blocks(RandomSample(**size), Blocks(X, y, rows)) for rows in (100, 3000)]
+    made = [reduce_blocks(RandomSample(**size), blocks_of(X, y, rows)) for rows in (100, 3000)]
     first = made[0].reduction
     assert np.array_equal(first.indices, made[1].reduction.indices)
     assert np.array_equal(first.X, X[first.indices]) and np.array_equal(first.y, y[first.indices])
