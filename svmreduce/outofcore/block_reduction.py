@@ -18,6 +18,11 @@ from svmreduce.reducers.random import RandomSample
 from svmreduce.types import Reduction
 
 
+def reduces_blocks(reducer: object) -> bool:
+    """Whether ``reduce_blocks`` takes it."""
+    return isinstance(reducer, DeriveRS | RandomSample)
+
+
 def reduce_blocks(reducer: BaseReducer, blocks, *, scale: str | None = None, gamma=None, **means) -> BlockReduction:
     """Reduce rows that come in blocks.
 
@@ -57,6 +62,6 @@ def _sampled(reducer: RandomSample, blocks, scale, gamma, means: Means) -> Block
     weights = (counts / np.bincount(codes))[codes] if reducer.weighted else np.ones(len(codes))
     seconds = {"read": reading.seconds, "sample": perf_counter() - start - reading.seconds}
     reduction = Reduction(ordered(found, X), found.classes.labels[codes], weights, numbers,
-                          {"kept": len(codes), "seconds": seconds})  # fmt: skip
+                          {"kept": len(codes), "rows": found.rows, "seconds": seconds})  # fmt: skip
     by_label = dict(zip(found.classes.codes, counts.tolist(), strict=True))
     return BlockReduction(reduction, found.scaler, by_label, None, found.spread)

@@ -107,7 +107,9 @@ class Derivation:
                 reading = Reading(self.blocks, bar.update)
                 found = scan(reading, scale=self.scale, spread=must_learn, sample=sample)
             self.seconds |= {"read": reading.seconds, "scan": perf_counter() - start - reading.seconds}
-        if must_learn:
+        if not must_learn:
+            numbers["gamma"] = float(numbers["gamma"])
+        else:
             numbers["gamma"] = found.spread.gamma(numbers["gamma"], found.scaler, self.part.name)
         kernel = KernelSpec(self.part.name, **numbers)
         plan = {
@@ -185,8 +187,8 @@ class Derivation:
             kept = distinct(X, weights, codes)
             X, codes, numbers, weights = X[kept.kept], codes[kept.kept], numbers[kept.kept], kept.beta
         kernel = self.reducer.kernel_ = table.kernel
-        info = {"kept": len(codes), "cells": cells, "partitions": len(table.sections), "residual_max": worst,
-                "seconds": self.seconds}  # fmt: skip
+        info = {"kept": len(codes), "rows": sum(content["counts"]), "cells": cells, "partitions": len(table.sections)}
+        info |= {"residual_max": worst, "seconds": self.seconds}
         reduction = Reduction(X, np.array(content["labels"])[codes], weights, numbers, info)
         counts = dict(zip(content["labels"], content["counts"], strict=True))
         scaler = plan["scaler"] and Scaler.from_json(plan["scaler"])
