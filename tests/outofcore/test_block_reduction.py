@@ -10,6 +10,7 @@ from svmreduce.data.blocks import Blocks
 from svmreduce.errors import InputError
 from svmreduce.outofcore import partition_tasks, reduce_blocks
 from svmreduce.outofcore.block_sample import BlockSample
+from svmreduce.outofcore.work_folder import WorkFolder
 from svmreduce.reducers.derive_rs import DeriveRS
 from svmreduce.reducers.random import RandomSample
 
@@ -164,3 +165,18 @@ def test_a_sample_of_rows_that_pass_by_is_uniform_and_small():
     X, _, numbers = sample.rows_kept()
     assert np.array_equal(X.ravel(), numbers) and len(set(numbers)) == 500
     assert np.histogram(numbers, 5, (0, 100_000))[0].min() > 60
+
+
+def test_workers_of_a_cluster_keep_the_same_rows(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    X, y = _data()
+    reducer = DeriveRS(gamma=0.7, V=50, P=300)
+    here = reduce_blocks(reducer, blocks_of(X, y)).reduction
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+    ) as cluster:
+        means = {"work": tmp_path / "work", "engine": "dask", "scheduler": cluster.scheduler_address}
+        assert same(reduce_blocks(reducer, blocks_of(X, y), **means).reduction, here)
+        work = WorkFolder(tmp_path / "other", {})
+        with pytest.raises(InputError, match="another process works in this folder"):
+            reduce_blocks(reducer, blocks_of(X, y), **means | {"work": work.path})
