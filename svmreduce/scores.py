@@ -25,6 +25,7 @@ def classification_scores(
     classes: np.ndarray,
     decisions: np.ndarray | None = None,
     positive: str | None = None,
+    counts: np.ndarray | None = None,
 ) -> dict:
     """Accuracy and its kin.
 
@@ -37,6 +38,8 @@ def classification_scores(
         For AUC, which is of two classes only.
     positive : str, optional
         The class that F1 and AUC of two classes are about; by default the last in sorted order.
+    counts : array of int, optional
+        How many rows have each pair of ``y`` and ``predicted``; one each if not given.
 
     Returns
     -------
@@ -48,7 +51,10 @@ def classification_scores(
     labels, codes = np.unique(np.concatenate([classes, y, predicted]), return_inverse=True)
     true, guess = codes[len(classes) : len(classes) + len(y)], codes[len(classes) + len(y) :]
     k = len(labels)
-    confusion = np.bincount(true * k + guess, minlength=k * k).reshape(k, k)
+    counts = np.ones(len(y), np.int64) if counts is None else counts
+    confusion = np.zeros(k * k, np.int64)
+    np.add.at(confusion, true * k + guess, counts)
+    confusion = confusion.reshape(k, k)
     hits, of_label, as_label = np.diag(confusion), confusion.sum(axis=1), confusion.sum(axis=0)
     f1 = 2 * hits / np.maximum(of_label + as_label, 1)
     keys = [label_key(label) for label in labels]
@@ -60,7 +66,7 @@ def classification_scores(
             auc = area_under_curve(true == place, scores)
     in_use = (of_label + as_label) > 0
     return {
-        "accuracy": float(hits.sum() / len(y)),
+        "accuracy": float(hits.sum() / confusion.sum()),
         "balanced_accuracy": float(np.mean(hits[of_label > 0] / of_label[of_label > 0])),
         "f1": float(f1[in_use].mean() if place is None else f1[place]),
         "positive": None if place is None else keys[place],

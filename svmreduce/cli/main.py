@@ -34,6 +34,7 @@ COMMANDS = {
         "svmreduce.cli.predict:predict",
         "Predict a file with a model; prints accuracy, or MSE and R².",
     ),
+    "score": ("svmreduce.cli.score:score", "Compare models on all rows by accuracy and by what an SVM minimises."),
     "scale": ("svmreduce.cli.scale:scale", "Scale columns as svm-scale does; reads and writes its range files."),
     "reduce": ("svmreduce.cli.reduce:reduce", "Write a smaller training set with weights."),
     "data": ("svmreduce.cli.data:data", "The catalogue of data sets: list, info, get, make."),

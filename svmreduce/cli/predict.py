@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import string
-from dataclasses import replace
-from time import perf_counter
+from contextlib import contextmanager
 
 import click
 
-from svmreduce.cli.common import check_writable, json_option, print_json, quiet_option, reader_of, threads_option
-from svmreduce.cli.kernel_table import table_to_predict
+from svmreduce.cli.common import check_writable, json_option, memory_option, print_json, quiet_option, threads_option
 from svmreduce.cli.libsvm_options import LibsvmCommand, probability_option
+from svmreduce.cli.rows_to_predict import RowsToPredict
 from svmreduce.cli.table_options import data_warnings, prediction_options
 from svmreduce.errors import InputError
 
@@ -21,6 +20,7 @@ Examples:
   svmreduce predict --no-label new.csv model.txt labels.txt
   svmreduce predict -b 1 test.txt model.txt probabilities.txt
   svmreduce predict --json ijcnn1:test model.txt
+  svmreduce predict rows.parquet model.txt labels.txt
 """
 _LARGEST_PICTURE = 12  # classes
 
@@ -32,15 +32,17 @@ _LARGEST_PICTURE = 12  # classes
 @click.option("--decision-values", is_flag=True, help="Add the decision values to every line of OUT.")
 @probability_option
 @threads_option
+@memory_option
 @prediction_options
 @json_option
 @quiet_option
-def predict(test, model, out, decision_values, probability, threads, label, no_label, header, as_json, quiet):
+def predict(test, model, out, decision_values, probability, threads, memory, label, no_label, header, as_json, quiet):
     """Predict TEST (a file, or NAME[:SPLIT] of the catalogue) with MODEL, of LIBSVM, LIBLINEAR or svmreduce train.
 
     A model of svmreduce train remembers columns, categories and scaling: TEST may have its columns in any order, with
     labels or without. OUT gets one label per line, as svm-predict writes it, with -b 1 after a first line that names
-    the classes. Where values follow, a label with blanks is in double quotes.
+    the classes. Where values follow, a label with blanks is in double quotes. TEST may be larger than memory: text and
+    tables, Parquet and Arrow files or folders of them, X.npy with y.npy.
     """
     from svmreduce.model import load_model
 
@@ -56,51 +58,47 @@ def predict(test, model, out, decision_values, probability, threads, label, no_l
     plain = getattr(loaded, "model", loaded)  # for rows that are prepared already
     if probability and getattr(plain, "sigmoids", None) is None:
         raise InputError(f"{model}: has no class probabilities; train it with -b 1 (solvers such as smo and libsvm)")
-    with data_warnings(quiet) as warned:
-        data, positive = _rows(test, loaded, header, label, no_label)
-    start = perf_counter()
-    is_binary = plain.labels is not None and len(plain.labels) == 2
-    decisions = None
-    if decision_values or probability or (is_binary and data.y is not None):
-        decisions = plain.decision_function(data.X, threads=threads)
-        predicted = plain.decide(decisions)
-    else:
-        predicted = plain.predict(data.X, threads=threads)
-    seconds = perf_counter() - start
-    scores = _scores(plain, data.y, predicted, decisions if is_binary else None, positive)
-    if out:
-        values = plain.probabilities(decisions) if probability else decisions if decision_values else None
-        _write(out, predicted, values, plain.labels if probability else None)
+    rows = RowsToPredict(test, header, label, no_label, memory)
+    scores = rows.scores_of(loaded)
+    wants_values = decision_values or probability
+    with data_warnings(quiet, of_blocks=rows.is_streamed) as warned, _written(out) as write:
+        if probability:
+            write(f"labels {' '.join(_texts(plain.labels, string.whitespace))}\n")
+        for X, y in rows.blocks(loaded, scores):
+            with scores.timed():
+                decisions, predicted = _decided(plain, X, threads, wants_values or scores.needs_auc(y))
+                values = plain.probabilities(decisions) if probability else decisions if decision_values else None
+            scores.add(y, predicted, decisions)
+            if out:
+                write(_lines(predicted, values))
+        found = scores.result()
+    if scores.auc_left_out and not quiet:
+        click.echo("Note: AUC is left out, because it needs more than --memory for so many rows", err=True)
     if as_json:
         warned = {"warnings": warned} if warned else {}
-        print_json({"rows": data.n_rows, **scores, "seconds": seconds, **warned})
+        print_json({"rows": scores.rows, **found, "seconds": scores.seconds, **warned})
     elif not quiet:
-        _report(scores, data.n_rows, bool(out))
+        _report(found, scores.rows, bool(out))
 
 
-def _rows(test, loaded, header, label, no_label):
-    """The prepared rows, and the class of interest."""
-    from svmreduce.data.labels import matched_labels
-    from svmreduce.data.preparation import Choices, numbered_preparation
-
-    if getattr(getattr(loaded, "kernel", None), "name", "") == "precomputed":
-        data = table_to_predict(test)
-        return replace(data, y=None if no_label else matched_labels(data.y, loaded.labels, test)), None
-    raw = reader_of(test, "test", Choices(label=label, header=header))()
-    preparation = getattr(loaded, "preparation", None) or numbered_preparation(raw, loaded.n_features)
-    return preparation.new(raw, loaded.labels, label=label, no_label=no_label), preparation.positive
+def _decided(model, X, threads, wants_decisions: bool):
+    """Decision values, if they are wanted, and labels."""
+    if not wants_decisions:
+        return None, model.predict(X, threads=threads)
+    decisions = model.decision_function(X, threads=threads)
+    return decisions, model.decide(decisions)
 
 
-def _scores(model, y, predicted, decisions, positive) -> dict:
-    from svmreduce.label_keys import count_labels
-    from svmreduce.scores import classification_scores, regression_scores
+@contextmanager
+def _written(out: str | None):
+    """A function that adds text to OUT, which appears only if all goes well."""
+    from svmreduce.data.files import write_whole
 
-    if y is None:
-        return {"predicted": count_labels(predicted)} if model.task == "classification" else {}
-    if model.task == "regression":
-        return regression_scores(y, predicted)
-    classes = predicted[:0] if model.labels is None else model.labels
-    return classification_scores(y, predicted, classes=classes, decisions=decisions, positive=positive)
+    if not out:
+        yield lambda text: None
+        return
+    with write_whole(out) as stream:
+        yield lambda text: stream.write(text.encode())
 
 
 def _report(scores: dict, rows: int, is_written: bool) -> None:
@@ -141,18 +139,14 @@ def quoted(word: str, separators: str) -> str:
     return '"' + word.replace('"', '""') + '"' if set(word) & {'"', *separators} else word
 
 
-def _write(out, predicted, values, columns) -> None:
-    """One line per row: the label, then its values if there are any; ``columns`` are named in the first line."""
-    from svmreduce.model.text import write_text
+def _texts(labels, separators) -> list[str]:
+    words = (label if isinstance(label, str) else f"{label:.17g}" for label in labels.tolist())
+    return [quoted(word, separators) for word in words]
 
-    def texts(labels, separators):
-        words = (label if isinstance(label, str) else f"{label:.17g}" for label in labels.tolist())
-        return [quoted(word, separators) for word in words]
 
+def _lines(predicted, values) -> str:
+    """One line per row: the label, then its values if there are any."""
     if values is None:
-        write_text(out, (f"{label}\n" for label in texts(predicted, "\r\n")))
-        return
-    labels = texts(predicted, string.whitespace)
-    rows = values.reshape(len(labels), -1).tolist()
-    lines = [f"{label} {' '.join(map(repr, row))}\n" for label, row in zip(labels, rows, strict=True)]
-    write_text(out, lines if columns is None else [f"labels {' '.join(texts(columns, string.whitespace))}\n", *lines])
+        return "".join(f"{label}\n" for label in _texts(predicted, "\r\n"))
+    labels, rows = _texts(predicted, string.whitespace), values.reshape(len(predicted), -1).tolist()
+    return "".join(f"{label} {' '.join(map(repr, row))}\n" for label, row in zip(labels, rows, strict=True))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import warnings
+from collections import defaultdict
 from contextlib import contextmanager
 from functools import cache
 
@@ -14,6 +16,7 @@ from svmreduce.errors import DataNote, DataWarning
 _SCALERS = ("none", "standard", "zero_one", "minus_one_one", "max_abs", "unit")
 _IMPUTATIONS = ("mean", "median", "most_frequent")
 _SHOWN_CLASSES = 8
+_NUMBER = re.compile(r"(?<!\w)\d[\d.]*")
 _MANY = {"multiple": True, "metavar": "COLUMNS"}
 
 label_option = click.option(
@@ -84,14 +87,25 @@ def label_of_table(preparation, data, is_given: bool) -> tuple[str | int, str]:
 
 
 @contextmanager
-def data_warnings(quiet: bool, said: list[str] | None = None):
-    """Print notes and warnings about data that were not ``said``, unless an error ends the command. Gives that list."""
+def data_warnings(quiet: bool, said: list[str] | None = None, *, of_blocks: bool = False):
+    """Print notes and warnings about data that were not ``said``, unless an error ends the command. Gives that list.
+
+    Of the warnings ``of_blocks`` that differ in numbers only, the first is printed.
+    """
     said = [] if said is None else said
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DataWarning)
         yield said
+    alike: dict[str, set[str]] = defaultdict(set)
+    for warning in caught:
+        alike[_NUMBER.sub("#", str(warning.message))].add(str(warning.message))
     for warning in caught:
         text = str(warning.message)
+        if of_blocks:
+            others = alike.pop(_NUMBER.sub("#", text), None)
+            if others is None:
+                continue
+            text += f" (of {len(others)} blocks of rows, the first)" if len(others) > 1 else ""
         if not issubclass(warning.category, DataWarning):
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
         elif not issubclass(warning.category, DataNote):

@@ -214,9 +214,8 @@ def write_parquet(path: str | os.PathLike, blocks: Iterable[tuple[np.ndarray, np
     with write_whole(path) as stream:
         for X, y in blocks:
             names = [*(f"x{k}" for k in range(1, X.shape[1] + 1)), "label"]
-            is_whole = y.dtype.kind == "f" and bool((y == np.trunc(y)).all())
             if writer is None:
-                label = pa.int64() if is_whole else pa.from_numpy_dtype(y.dtype) if y.dtype.kind == "f" else pa.string()
+                label = pa.string() if y.dtype.kind == "U" else pa.float64()
                 schema = pa.schema([*((name, pa.float64()) for name in names[:-1]), ("label", label)])
                 writer = pa.parquet.ParquetWriter(
                     stream, schema, use_dictionary=["label"], write_statistics=False, write_page_checksum=True

@@ -76,7 +76,11 @@ def one_class_first(y: np.ndarray, positive: str, name: str) -> tuple[np.ndarray
 
 
 def matched_labels(
-    y: np.ndarray, known: np.ndarray | None, name: str, renamed: dict[str, str] | None = None
+    y: np.ndarray,
+    known: np.ndarray | None,
+    name: str,
+    renamed: dict[str, str] | None = None,
+    counts: np.ndarray | None = None,
 ) -> np.ndarray:
     """The labels of a file in the words of the model; a file without any label of the model is refused.
 
@@ -89,6 +93,8 @@ def matched_labels(
         What messages call the file.
     renamed : dict, optional
         Labels of the training file that became one, and its name; labels that training did not see become it, too.
+    counts : array, optional
+        How many rows have each of ``y``, where they are different labels instead of those of all rows.
     """
     if known is None:
         if y.dtype.kind not in "fiu":
@@ -106,11 +112,13 @@ def matched_labels(
             "write them in the same way, or use --no-label"
         )
     if strange:
-        rows = int(np.isin(inverse, [k for k, key in enumerate(keys) if key in strange]).sum())
+        counts = np.ones(len(y), np.int64) if counts is None else counts
+        rows = int(counts[np.isin(inverse, [k for k, key in enumerate(keys) if key in strange])].sum())
         rest = next(iter((renamed or {}).values()), None)
         count = f"count as {rest!r}" if rest else "count as errors"
         warnings.warn(
-            f"{name}: {rows} of {len(y)} rows have labels that the model does not know, and {count}: {listed(strange)}",
+            f"{name}: {rows} of {counts.sum()} rows have labels that the model does not know, and {count}: "
+            f"{listed(strange)}",
             DataWarning,
             stacklevel=2,
         )

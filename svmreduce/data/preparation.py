@@ -148,6 +148,18 @@ class Preparation:
         no_label: bool = False,
     ) -> Dataset:
         """New rows, with labels in the words of a model that knows ``labels``; ``y`` is None if they have none."""
+        rows = self.new_rows(raw, label=label, no_label=no_label)
+        return rows if rows.y is None else replace(rows, y=self.matched(rows.y, labels, raw.name))
+
+    def matched(
+        self, y: np.ndarray, labels: np.ndarray | None, name: str, counts: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Labels of a file in the words of a model that knows ``labels``; see :func:`matched_labels`."""
+        rest = next((label for label in labels.tolist() if label != self.positive), None) if self.others else None
+        return matched_labels(y, labels, name, dict.fromkeys(self.others, rest), counts)
+
+    def new_rows(self, raw: Table | Dataset, *, label: ColumnChoice | None = None, no_label: bool = False) -> Dataset:
+        """New rows, with labels as they are in the file; ``y`` is None if they have none."""
         y = None
         if isinstance(raw, Table):
             raw = self.schema.with_header(raw)
@@ -163,10 +175,7 @@ class Preparation:
             if label is not None:
                 Choices(label=label).check_numbered(raw.name)
             raw = replace(raw, X=self._numbered(raw.X, raw.name), y=None if no_label else raw.y)
-        if raw.y is not None:
-            rest = next((label for label in labels.tolist() if label != self.positive), None) if self.others else None
-            y = matched_labels(raw.y, labels, raw.name, dict.fromkeys(self.others, rest))
-        return replace(raw, X=self._finished(raw.X), y=y)
+        return replace(raw, X=self._finished(raw.X))
 
     def same_columns(self, raw: Table | Dataset) -> Matrix:
         """Other rows of the file that was learned from."""

@@ -8,7 +8,7 @@ same rows. Two-class labels are ±1, more classes 1, 2, 3, …
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from scipy.special import ndtr
@@ -20,6 +20,7 @@ from svmreduce.types import Dataset
 Rows = tuple[np.ndarray, np.ndarray]
 _LEAST = {"features": 1, "cells": 1, "classes": 2, "noise": 0, "spread": 0, "box": 0, "reach": 0, "centers_seed": 0}
 _LARGEST = 1e100  # beyond it, sums and squares overflow
+BLOCK_ROWS = 131_072  # of rows that are made in blocks; another number would make other rows
 _COPIES = 3  # of the rows, while they are made and written
 
 
@@ -40,6 +41,16 @@ def make(name: str, rows: int, seed=0, **params) -> Dataset:
     check_request(name, rows, params)
     X, y = GENERATORS[name](int(rows), np.random.default_rng(seed), **params)
     return Dataset(X, y, name, "regression" if name in REGRESSION else "classification")
+
+
+def make_blocks(name: str, rows: int, seed: int = 0, stream: int = 0, **params) -> Iterator[Rows]:
+    """The named problem in blocks of ``BLOCK_ROWS``, each with a seed of its own, so in any number of rows.
+
+    Up to one block the rows are those of :func:`make` (with ``[seed, 1]`` for stream 1); beyond, they are others.
+    """
+    for block, start in enumerate(range(0, rows, BLOCK_ROWS)):
+        made = make(name, min(BLOCK_ROWS, rows - start), [seed, stream, block], **params)
+        yield made.X, made.y
 
 
 def check_request(name: str, rows: int, params: dict) -> None:

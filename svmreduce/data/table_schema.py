@@ -199,6 +199,8 @@ class TableSchema:
         if len(gaps) and column.fill is None:
             raise missing_values(table, {position: gaps}, "train with --impute, or fill them in")
         any_case = {word.casefold(): code for word, code in code_of.items() if word.casefold() in _BOOLEANS}
+        if len(any_case) == len(column.categories):  # columns of booleans in other formats than text are 0 and 1
+            any_case |= {"1": any_case.get("true", -1), "0": any_case.get("false", -1)}
         known = [code_of.get(word, any_case.get(word.casefold(), -1)) for word in words]
         translated = np.array([*known, code_of.get(column.fill, -1)])
         return translated[codes], len(gaps), int((translated[codes] < 0).sum())

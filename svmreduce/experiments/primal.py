@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from svmreduce.model import KernelModel
+from svmreduce.model.objective import squared_norms, tube_loss
 
 HINGE = ("aesvm", "smo", "libsvm", "decomposition", "incremental", "randsvm", "lasvm", "svmperf", "kernel_pegasos")
 TUBE = ("libsvm_svr", "decomposition_svr")
@@ -44,9 +45,8 @@ def primal_objective(solver, name: str, X, y) -> dict[str, float]:
     threads = getattr(solver, "threads", None)
     values = model.decision_function(X, threads=threads)
     if name in TUBE:
-        losses = np.maximum(0.0, np.abs(y - values) - solver.epsilon)
+        losses = tube_loss(y, values, solver.epsilon)
     else:
         losses = np.maximum(0.0, 1.0 - np.where(y == model.labels[0], values, -values))
-    # wᵀw = Σ β·(f − b) over the vectors
-    square = float(model.coef[0] @ (model.decision_function(model.vectors, threads=threads) - model.intercepts[0]))
+    square = squared_norms(model, threads)[0]
     return {"primal": square / 2 + solver.C * float(losses.mean()) * all_rows, "primal_rows": rows}
