@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -165,7 +165,7 @@ class ReducedSolver(BaseEstimator):
             solver.set_params(probability=True)
         return self._fitted(reducer, solver, reduction)
 
-    def fit_blocks(self, blocks: Blocks, *, scale: str | None = None, **means) -> ReducedSolver:
+    def fit_blocks(self, blocks: Blocks, *, scale: str | None = None, **means: Any) -> ReducedSolver:
         """Reduce rows that need not fit into memory, and train on what is kept.
 
         Parameters

@@ -39,7 +39,8 @@ class DeriveRS(Parameters, BaseReducer, parameters="kernel gamma coef0 degree ep
     V : int
         Rows of a second-level cell.
     first_level : {"fls2", "fls1"}
-        Halve by distance, or cut by position in the file.
+        Halve by distance, or cut by position in the file. Rows that stay on the disk are not halved: ``fls2`` cuts
+        a class once, by quantiles of the distance from its first row.
     threads : int or None
         None takes every core this process may use; the result does not depend on it.
     verbose : bool
