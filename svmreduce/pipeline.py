@@ -193,6 +193,8 @@ class ReducedSolver(BaseEstimator):
         reducer.seconds_ = perf_counter() - start
         if gamma is not None:
             solver.set_params(gamma=made.gamma(gamma, kernel))
+        if means.get("memory") and hasattr(solver, "cache_mb"):
+            solver.set_params(cache_mb=min(solver.cache_mb, max(1.0, means["memory"] / 2**21)))
         reduction = made.reduction
         if getattr(solver, "class_weight", None) is not None:
             factors = made.class_factors(solver.class_weight)

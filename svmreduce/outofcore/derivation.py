@@ -68,7 +68,8 @@ class Derivation:
         except OSError as error:
             raise disk_error(self.folder.path, error) from None
         finally:
-            self.folder.close(remove=done or given is None)
+            # Without the table of partitions nothing is worth keeping
+            self.folder.close(remove=done or given is None or not (self.folder.path / PARTITIONS).exists())
 
     def _kernel_part(self) -> KernelPart:
         """The kernel as it was given, before any rows were seen."""

@@ -55,7 +55,7 @@ class WorkFolder:
             raise InputError(f"{self.path}: cannot be used as work folder ({error.strerror}); name another by "
                              "--work") from None  # fmt: skip
         known = self.read_json(IDENTITY)
-        others = {entry.name for entry in self.path.iterdir()} - {"lock"}
+        others = {entry.name for entry in self.path.iterdir() if not entry.name.startswith(".")} - {"lock"}
         self.is_resumed = known == identity
         if not self.is_resumed and others:
             self._lock.close()
