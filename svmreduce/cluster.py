@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -18,7 +19,11 @@ def connected(scheduler: str | None, workers: int = 1) -> Iterator:
     except ImportError:
         raise InputError("the dask engine is not installed: pip install 'svmreduce[dask]'") from None
     cluster = client = None
+    loggers = [logging.getLogger(f"distributed.{name}") for name in ("client", "nanny")]
+    levels = [logger.level for logger in loggers]
     try:
+        for logger in loggers:  # a lost scheduler is one line of ours, not a traceback of theirs
+            logger.setLevel(logging.CRITICAL)
         if scheduler is None:
             cluster = distributed.LocalCluster(
                 n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None
@@ -33,6 +38,8 @@ def connected(scheduler: str | None, workers: int = 1) -> Iterator:
         for part in filter(None, (client, cluster)):
             with suppress(OSError, TimeoutError):  # a scheduler that is gone needs no farewell
                 part.close()
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 def await_workers(client, scheduler: str | None) -> None:

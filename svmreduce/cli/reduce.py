@@ -88,8 +88,10 @@ def reduce(source, out, method, settings, n_features, as_json, quiet, **options)
             check_task(source, data, method, reducer_class)
             labels, rows, is_table = data.y, data.n_rows, data.is_table
         else:
+            start = perf_counter()
             blocks = blocks_of(source, choices, n_features)
-            (_, labels), load, is_table = next(iter(blocks)), 0.0, blocks.schema is not None
+            (_, labels), is_table = next(iter(blocks)), blocks.schema is not None
+            load = perf_counter() - start
     check_labels(source, labels, f"use numbers, or svmreduce train --reducer {method}, which takes words")
     compile_off_the_clock(reducer_class.warm_up, quiet=quiet)
     if means is None:

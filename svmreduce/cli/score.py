@@ -53,18 +53,25 @@ def score(data, models, cost, tube, label, header, threads, memory, as_json, qui
 
     rows = RowsToPredict(data, header, label, False, memory)
     loaded = [load_model(path) for path in models]
+    if len({model.task for model in loaded}) > 1:
+        raise InputError("some models classify and some predict numbers; score them separately")
     if len({_is_table(model) for model in loaded}) > 1:
         raise InputError(f"{data}: models of a precomputed kernel need other data than the rest; score them separately")
     judges = [_Judge(path, model, rows, tube, threads) for path, model in zip(models, loaded, strict=True)]
     start = perf_counter()
     with data_warnings(quiet, of_blocks=rows.is_streamed) as warned:
-        for raw in rows.raw(loaded[0]):
+        for number, raw in enumerate(rows.raw(loaded[0])):
             for judge in judges:
-                for X, y in cut(judge.prepare(raw)):
+                prepared = judge.prepare(raw)
+                if prepared.y is None:
+                    raise InputError(f"{data}: has no labels to compare with; name their column by --label")
+                if not number:
+                    judge.scores.check_labels(prepared.y)
+                for X, y in cut(prepared):
                     judge.add(X, y)
         n_rows, seconds = judges[0].scores.rows, perf_counter() - start
         found = [judge.result(cost) for judge in judges]
-    found.sort(key=lambda entry: _worth(entry))
+    found.sort(key=_worth)
     hint = _hint(judges, cost)
     if as_json:
         warned = {"warnings": warned} if warned else {}
@@ -87,15 +94,13 @@ class _Judge:
         from svmreduce.model.objective import HingeLoss
 
         self.path, self.loaded, self.model = path, loaded, getattr(loaded, "model", loaded)
-        self.threads, self.tube, self.rows = threads, tube, rows
+        self.threads, self.tube = threads, tube
         self.prepare, self.scores = rows.prepared(loaded), rows.scores_of(loaded)
-        self.hinge, self.tube_losses = HingeLoss(), []
+        self.hinge, self.tube_losses, self.has_objective = HingeLoss(), [], False
 
     def add(self, X, y) -> None:
         from svmreduce.model.objective import tube_loss
 
-        if y is None:
-            raise InputError(f"{self.rows.source}: has no labels to compare with; name their column by --label")
         with self.scores.timed():
             decisions = self.model.decision_function(X, threads=self.threads)
         self.scores.add(y, self.model.decide(decisions), None)
@@ -114,6 +119,7 @@ class _Judge:
             loss = self.hinge.total(self.model, self.scores.match)
         norms = squared_norms(self.model, self.threads) if loss is not None else None
         keys = ("mse", "mae", "r2") if "mse" in found else ("accuracy", "balanced_accuracy")
+        self.has_objective = norms is not None
         objective = None if norms is None or cost is None else math.fsum(norms) / 2 + cost * loss
         return {
             "model": self.path,
@@ -140,7 +146,7 @@ def _hint(judges: list[_Judge], cost: float | None) -> str | None:
     spaces = {
         (space_of(judge.model), repr(getattr(judge.loaded, "preparation", None) and _scaling(judge.loaded)))
         for judge in judges
-        if hasattr(judge.model, "kernel") or hasattr(judge.model, "weights")
+        if judge.has_objective
     }
     if len(spaces) > 1:
         return "kernels or scalings differ between the models: their objectives measure different things"

@@ -127,8 +127,8 @@ class ColumnarFiles:
         return total
 
     def tables(self, rows: int, names: list[str] | None = None) -> Iterator[Table]:
-        """These columns (all of numbers and words, if not given) of at most so many rows at a time."""
-        chosen = self._readable() if names is None else names
+        """These columns, all if not given, of at most so many rows at a time."""
+        chosen = self._all_names() if names is None else names
         for file in self.files:
             row = 0
             for batch in self._batches(file, rows, chosen):
@@ -137,20 +137,21 @@ class ColumnarFiles:
 
     def whole(self) -> Table:
         """All rows at once."""
-        names, pa = self._readable(), pyarrow()
+        names, pa = self._all_names(), pyarrow()
         what = f"{self.path}: {self.n_rows} rows of {len(names)} columns"
-        check_memory(24.0 * (self.n_rows or 0) * len(names), what, "give fewer rows, or a text with --memory")
+        check_memory(24.0 * (self.n_rows or 0) * len(names), what, "give fewer rows")
         batches = [batch for file in self.files for batch in self._batches(file, 1 << 17, names)]
         if not batches:
             raise InputError(f"{self.path}: no rows; give a table with rows")
         with _reading(self.path):
             return _as_table(pa.Table.from_batches(batches), str(self.path), names, 0)
 
-    def _readable(self) -> list[str]:
+    def _all_names(self) -> list[str]:
         other = [f"{name} ({kind})" for name, kind in self.columns.items() if kind not in (NUMBERS, WORDS)]
         if other:
-            note(f"{self.path}: columns that hold neither numbers nor words are left out: {listed(other)}")
-        return [name for name, kind in self.columns.items() if kind in (NUMBERS, WORDS)]
+            note(f"{self.path}: columns that hold neither numbers nor words are read as words, or as empty where that "
+                 f"is impossible: {listed(other)}")  # fmt: skip
+        return self.names
 
     def _batches(self, file: Path, rows: int, names: list[str]) -> Iterator:
         with _reading(file), self._opened(file) as opened:
@@ -194,8 +195,11 @@ def _cells_of(column) -> tuple[np.ndarray, WordCells | None]:
         column = column.combine_chunks()
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    if _kind_of_type(column.type) == WORDS:
-        coded = column.cast(pa.large_string()).dictionary_encode()
+    if _kind_of_type(column.type) != NUMBERS:
+        try:
+            coded = column.cast(pa.large_string()).dictionary_encode()
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # lists, say
+            coded = pa.nulls(len(column), pa.large_string()).dictionary_encode()
         found = [*(word.strip() for word in coded.dictionary.to_pylist()), ""]
         codes = coded.indices.fill_null(len(found) - 1).to_numpy(zero_copy_only=False)
         values = numbers_among(found)[codes]
