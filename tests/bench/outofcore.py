@@ -102,7 +102,7 @@ def main(arguments):
 
 def report(records) -> str:
     lines = ["# Rows that stay on the disk", "", machine(), "",
-             "AESVM from Parquet; SMO has 200 MB for kernel values. Times are those of reduction and solver, µs per row "
+             "AESVM from Parquet; SMO has 200 MB for kernel values. Times are of reduction and solver, µs per row "
              "without the seconds that reading took, processor time with them. `load` is that of the whole machine at "
              "the end: above the number of cores, seconds say little, and processor time more.", "",
              "| data | rows | features | g | where | threads | kept, % | largest residual | µs per row "
