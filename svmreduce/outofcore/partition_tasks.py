@@ -128,6 +128,9 @@ def derive_in_cluster(table: Table, scheduler: str | None, workers: int, tell: C
         except OSError as error:
             raise disk_error(table.folder, error) if error.errno else lost(error) from None
         except Exception as error:
+            if type(error).__name__ == "KilledWorker":
+                raise InputError("workers died at the same partition again and again, most likely for lack of memory: "
+                                 "start them with more, or lower P; the same command resumes") from None  # fmt: skip
             if type(error).__module__.partition(".")[0] in ("distributed", "asyncio", "concurrent", "tornado"):
                 raise lost(error) from None
             raise
