@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import ClassVar
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,6 +30,10 @@ from svmreduce.solvers._any_estimator import facts_of
 from svmreduce.solvers.base import ROWS, BaseSolver, seed_of
 from svmreduce.solvers.cross_validation import with_probabilities
 from svmreduce.types import FitFacts, Matrix, Reduction, RowsLike
+
+if TYPE_CHECKING:
+    from svmreduce.data.blocks import Blocks
+    from svmreduce.data.scaling import Scaler
 
 KERNEL_SPACE = ("kernel", "gamma", "coef0", "degree")
 SHARED = (*KERNEL_SPACE, "threads", "random_state")
@@ -101,6 +106,8 @@ class ReducedSolver(BaseEstimator):
     ----------
     reducer_, solver_ : the fitted two
     reduction_ : Reduction
+    scaler_ : Scaler or None
+        What ``fit_blocks`` was told to learn.
     """
 
     tasks: ClassVar[tuple[str, ...]] = ("classification", "regression")
@@ -156,8 +163,53 @@ class ReducedSolver(BaseEstimator):
             seed = seed_of(getattr(solver, "random_state", 0))
             solver.model_ = with_probabilities(solver.model_, trial, X, y, given, seed)
             solver.set_params(probability=True)
+        return self._fitted(reducer, solver, reduction)
+
+    def fit_blocks(self, blocks: Blocks, *, scale: str | None = None, **means: Any) -> ReducedSolver:
+        """Reduce rows that need not fit into memory, and train on what is kept.
+
+        Parameters
+        ----------
+        blocks : Blocks
+            From ``open_blocks``, ``Blocks.of_arrays`` or ``Blocks.of_iterator``.
+        scale : str, optional
+            A name in ``SCALERS``: learned from all rows, and applied to rows that are predicted, too.
+        **means
+            Work folder, memory, engine: see :class:`svmreduce.outofcore.Means`.
+        """
+        from svmreduce.outofcore import reduce_blocks
+
+        reducer, solver = self._parts()
+        kernel, gamma = getattr(solver, "kernel", "linear"), getattr(solver, "gamma", None)
+        if isinstance(kernel, str) and any(part.is_learned for part in parse_kernel(kernel)):
+            raise InputError(
+                f"kernel {kernel!r} is learned from rows in memory: give its numbers, or scale the columns"
+            )
+        if getattr(solver, "probability", False):
+            raise InputError("probabilities are learned from rows in memory: leave them out for rows in blocks")
+        gamma = gamma if gamma in GAMMAS and kernel != "linear" else None
+        start = perf_counter()
+        made = reduce_blocks(reducer, blocks, scale=scale, gamma=gamma, **means)
+        reducer.seconds_ = perf_counter() - start
+        if gamma is not None:
+            solver.set_params(gamma=made.gamma(gamma, kernel))
+        if means.get("memory") and hasattr(solver, "cache_mb"):
+            solver.set_params(cache_mb=min(solver.cache_mb, max(1.0, means["memory"] / 2**21)))
+        reduction = made.reduction
+        if getattr(solver, "class_weight", None) is not None:
+            factors = made.class_factors(solver.class_weight)
+            weighted = getattr(solver, "accepts_weights", True)
+            if weighted:
+                weights = reduction.sample_weight * [factors[label] for label in reduction.y.tolist()]
+                reduction = replace(reduction, sample_weight=weights)
+            solver.set_params(class_weight=None if weighted else factors)
+        fit_on(solver, reduction)
+        self.n_features_in_ = blocks.n_features
+        return self._fitted(reducer, solver, reduction, made.scaler)
+
+    def _fitted(self, reducer, solver, reduction: Reduction, scaler: Scaler | None = None) -> ReducedSolver:
         self._adopt(solver)
-        self.reducer_, self.solver_, self.reduction_ = reducer, solver, reduction
+        self.reducer_, self.solver_, self.reduction_, self.scaler_ = reducer, solver, reduction, scaler
         if hasattr(solver, "support_"):
             self.support_ = None if reduction.indices is None else reduction.indices[solver.support_]
         stages = getattr(solver, "seconds_", {})
@@ -182,7 +234,8 @@ class ReducedSolver(BaseEstimator):
 
     def _ask(self, method: str, X) -> np.ndarray:
         check_is_fitted(self)
-        return getattr(self.solver_, method)(validate_data(self, X, reset=False, **ROWS))
+        X = validate_data(self, X, reset=False, **ROWS)
+        return getattr(self.solver_, method)(X if self.scaler_ is None else self.scaler_.transform(X))
 
     def predict(self, X: RowsLike) -> np.ndarray:
         return self._ask("predict", X)

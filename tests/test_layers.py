@@ -18,6 +18,7 @@ LAYERS = (
     ("model",),
     ("solvers",),
     ("reducers",),
+    ("outofcore",),
     ("search",),
     ("papers", "experiments"),
     ("reports",),

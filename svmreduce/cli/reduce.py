@@ -22,6 +22,7 @@ from svmreduce.cli.common import (
     quiet_option,
     timed_rows,
 )
+from svmreduce.cli.out_of_core import MEANS, blocks_of, out_of_core_options, reduce_in_blocks, take_means
 from svmreduce.cli.table_options import data_warnings, reduction_options, take_choices, warn
 from svmreduce.errors import InputError
 from svmreduce.registry import build_method, parameters_of
@@ -30,6 +31,7 @@ _EPILOG = """\b
 Examples:
   svmreduce reduce --method derive_rs --kernel rbf -g 0.0625 --epsilon 0.01 train.txt small.txt
   svmreduce reduce --method random --set share=0.1 --seed 1 ijcnn1:train tenth.txt
+  svmreduce reduce --memory 1GB -g 1 --epsilon 0.01 rows.parquet small.txt
   svmreduce reduce --method bootstrap --set proportion=auto -g 1 --set C=10 ijcnn1:train hard.txt
   svmreduce train --weights small.txt.weights -g 0.0625 small.txt model.txt
 """
@@ -47,6 +49,7 @@ Examples:
 )
 @method_options
 @reduction_options
+@out_of_core_options
 @json_option
 @quiet_option
 def reduce(source, out, method, settings, n_features, as_json, quiet, **options):
@@ -54,6 +57,9 @@ def reduce(source, out, method, settings, n_features, as_json, quiet, **options)
 
     OUT is a LIBSVM file of the kept rows. OUT.weights has one number per line: how many rows that row
     stands for, in the form that LIBSVM's instance-weight tool reads.
+
+    Rows that need more than --memory stay on the disk (derive_rs and random): they are cut into partitions in the
+    folder OUT.work, and each is reduced by itself. If the command is stopped, the same command goes on from there.
     """
     from svmreduce.data.files import is_special, write_whole
     from svmreduce.data.libsvm_text import check_labels, write_libsvm
@@ -70,22 +76,34 @@ def reduce(source, out, method, settings, n_features, as_json, quiet, **options)
     if options["random_state"] is not None and "random_state" not in parameters_of(reducer_class):
         raise InputError(f"--seed: {method} uses no random numbers; leave it out")
     settings = parse_settings(settings)
+    context = {name: options.pop(name) for name in MEANS}
     reducer = build_method(method, reducer_class, given_flags(options, settings) | settings)
+    means = take_means(context, source, out, method, reducer, quiet)
     if hasattr(reducer, "verbose"):
         reducer.verbose = not quiet and sys.stderr.isatty()
 
     with data_warnings(quiet):
-        data, _, load = timed_rows(source, "train", n_features, choices, quiet)
-        check_task(source, data, method, reducer_class)
-    check_labels(source, data.y, f"use numbers, or svmreduce train --reducer {method}, which takes words")
+        if means is None:
+            data, _, load = timed_rows(source, "train", n_features, choices, quiet)
+            check_task(source, data, method, reducer_class)
+            labels, rows, is_table = data.y, data.n_rows, data.is_table
+        else:
+            start = perf_counter()
+            blocks = blocks_of(source, choices, n_features)
+            (_, labels), is_table = next(iter(blocks)), blocks.schema is not None
+            load = perf_counter() - start
+    check_labels(source, labels, f"use numbers, or svmreduce train --reducer {method}, which takes words")
     compile_off_the_clock(reducer_class.warm_up, quiet=quiet)
-    reduction = reducer.fit_reduce(data.X, data.y)
+    if means is None:
+        reduction = reducer.fit_reduce(data.X, data.y)
+    else:
+        reduction, rows = reduce_in_blocks(reducer, blocks, means)
     start = perf_counter()
     write_libsvm(out, reduction.X, reduction.y)
-    if data.is_table and not quiet:
+    if is_table and not quiet:
         note = f"{out} has numbered columns; a model of it cannot predict tables such as {source} (train --reducer can)"
         click.echo(f"Note: {note}", err=True)
-    warn(nothing_reduced(reduction.n_rows, data.n_rows, reducer_class), [])
+    warn(nothing_reduced(reduction.n_rows, rows, reducer_class), [])
     with write_whole(f"{out}.weights") as file:
         file.write("".join(f"{weight!r}\n" for weight in reduction.sample_weight.tolist()).encode())
 
@@ -99,14 +117,14 @@ def reduce(source, out, method, settings, n_features, as_json, quiet, **options)
     kernel = kernel if isinstance(kernel, KernelSpec | KernelMixture) else None  # a method of others may mean another
     record = {
         "method": method,
-        "rows": data.n_rows,
+        "rows": rows,
         "kept": kept,
-        "kept_percent": 100.0 * kept / data.n_rows,
+        "kept_percent": 100.0 * kept / rows,
         "weight_sum": float(reduction.sample_weight.sum()),
         "residual_max": reduction.info.get("residual_max"),
         "seconds": seconds,
         "kernel": kernel and kernel.numbers(),
-        "facts": {name: value for name, value in reduction.info.items() if name not in ("kept", "seconds")},
+        "facts": {name: value for name, value in reduction.info.items() if name not in ("kept", "rows", "seconds")},
     }
     if as_json:
         print_json(record)
@@ -116,7 +134,7 @@ def reduce(source, out, method, settings, n_features, as_json, quiet, **options)
             [
                 ("method", method),
                 ("kernel", kernel and kernel.in_words()),
-                ("rows", data.n_rows),
+                ("rows", rows),
                 ("kept", f"{kept} ({record['kept_percent']:.2f} %)"),
                 ("weight sum", f"{record['weight_sum']:.6f}"),
                 ("largest residual", None if residual is None else f"{residual:.6g}"),

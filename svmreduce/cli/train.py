@@ -34,6 +34,14 @@ from svmreduce.cli.libsvm_options import (
     set_libsvm_options,
     solver_by_number,
 )
+from svmreduce.cli.out_of_core import (
+    MEANS,
+    blocks_of,
+    fit_in_blocks,
+    out_of_core_options,
+    refuse_for_blocks,
+    take_means,
+)
 from svmreduce.cli.patience import patiently
 from svmreduce.cli.table_options import data_warnings, label_of_table, take_choices, training_options, warn
 from svmreduce.errors import InputError
@@ -49,6 +57,7 @@ Examples:
   svmreduce train -s 0 -t 2 -c 10 -g auto -b 1 -w1 5 train.txt model.txt
   svmreduce train -v 5 -c 10 -g 0.5 train.txt
   svmreduce train --class-weight balanced --max-seconds 60 train.txt model.txt
+  svmreduce train --solver aesvm --memory 1GB -C 10 -g 1 rows.parquet model.txt
   svmreduce train --scale standard --label class --drop id,3-5 --impute median train.csv model.txt
 """
 
@@ -74,6 +83,7 @@ Examples:
 @click.option("--reducer", help="Train on the rows that this reducer keeps or makes.")
 @method_options
 @training_options
+@out_of_core_options
 @json_option
 @quiet_option
 @click.option("-v", "--verbose", is_flag=True, help="Report every round of a solver that works in rounds.")
@@ -82,14 +92,18 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, as
 
     MODEL is a LIBSVM or LIBLINEAR model file; only random features (rfeatsvm1, rfeatsvm2) and clusters (dcsvm, dcsvr)
     have text formats of their own, which svmreduce predict reads.
+
+    Rows that need more than --memory stay on the disk with --solver aesvm, --reducer derive_rs or --reducer random:
+    they are cut into partitions in the folder MODEL.work, and each is reduced by itself. If the command is stopped, the
+    same command goes on from there.
     """
     from svmreduce.data.fold_rows import fold_rows
-    from svmreduce.model import PreparedModel
     from svmreduce.reducers import REDUCERS
     from svmreduce.sanity import blind_kernel, nothing_reduced, unequal_columns
     from svmreduce.solvers import SOLVERS
 
     given = {name: options.pop(name) for name in LIBSVM_OPTIONS}
+    context = {name: options.pop(name) for name in MEANS}
     model = model or f"{Path(train).name}.model"
     if not given["folds"]:
         check_writable(model, train, weights)
@@ -108,6 +122,24 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, as
         method.set_params(**{"solver__verbose" if reducer else "verbose": True})
     set_libsvm_options(method, solver, solver_class, reducer, given)
 
+    means = take_means(context, train, model, reducer or solver, method, quiet)
+    names = {"solver": solver, "reducer": reducer}
+    if means is not None:
+        balanced = given["class_weights"] == ("balanced",)
+        refused = {"folds": given["folds"], "tune_C": tune, "weights": weights}
+        refuse_for_blocks(train, **refused, class_weight=given["class_weights"] and not balanced)
+        if balanced:
+            method.set_params(**{"solver__class_weight" if reducer else "class_weight": "balanced"})
+        with data_warnings(quiet) as warned:
+            blocks = blocks_of(train, choices, n_features)
+        compile_off_the_clock(*(part.warm_up for part in (solver_class, reducer_class) if part), quiet=quiet)
+        data, preparation, rows, out_of_time = fit_in_blocks(method, blocks, choices, means, given["max_seconds"])
+        warn(None if choices.scale else unequal_columns(data.X, preparation.titles), warned)
+        record = _facts(method, rows, data.n_features) | ({"stopped_by": "max_seconds"} if out_of_time else {})
+        record["seconds"] = {"read": method.reduction_.info["seconds"].get("read", 0.0), **record["seconds"]}
+        warn(blind_kernel(getattr(method.model_, "kernel", None), data.X, record["support_vectors"]), warned)
+        _write(method, method.model_, model, names | record, data, preparation, choices, warned, as_json, quiet)
+        return
     is_table = options["kernel"] == "precomputed"
     read = partial(timed_raw_rows, train, "train", n_features, choices, quiet)
     if is_table:
@@ -140,9 +172,17 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, as
     warn(blind_kernel(getattr(method.model_, "kernel", None), data.X, record["support_vectors"]), warned)
     warn(nothing_reduced(record.get("kept"), data.n_rows, reducer_class) if reducer else None, warned)
     fitted = with_numbers(method.model_, train) if is_table else method.model_
+    record |= tuned | {"seconds": {"load": load, **tuning, **record["seconds"]}}
+    _write(method, fitted, model, names | record, data, preparation, choices, warned, as_json, quiet)
+
+
+def _write(method, fitted, model, record, data, preparation, choices, warned, as_json, quiet) -> None:
+    """Save the model with what was learned about its rows, and report."""
+    from svmreduce.model import PreparedModel
+
     (fitted if preparation.is_trivial else PreparedModel(fitted, preparation)).save(model)
-    record = {"solver": solver, **record, **tuned, "seconds": {"load": load, **tuning, **record["seconds"]}}
-    record |= ({"reducer": reducer} if reducer else {}) | ({"warnings": warned} if warned else {})
+    record = {name: value for name, value in record.items() if name != "reducer" or value}
+    record |= {"warnings": warned} if warned else {}
     label = None
     if preparation.schema:
         record["label"], label = label_of_table(preparation, data, is_given=choices.label is not None)
@@ -201,12 +241,16 @@ def _fit(method, data, sample_weight) -> dict:
     for warning in caught:
         if warning.category is UserWarning:  # not converging is in the record
             click.echo(f"Warning: {warning.message}", err=True)
+    return _facts(method, data.n_rows, data.n_features)
+
+
+def _facts(method, rows: int, features: int) -> dict:
     facts = method.fit_facts()
     classes = getattr(method, "classes_", None)
     optional = {"sampled_to": facts.sampled_to, **facts.rounds, "kept": facts.kept}
     return {
-        "rows": data.n_rows,
-        "features": data.n_features,
+        "rows": rows,
+        "features": features,
         "classes": None if classes is None else len(classes),
         "seconds": facts.seconds,
         "iterations": facts.iterations,

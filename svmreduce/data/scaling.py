@@ -50,6 +50,18 @@ class Scaler:
         self.inner_ = self._inner().fit(self._ready(X))
         return self
 
+    def partial_fit(self, X: Matrix) -> Scaler:
+        """Learn from one more block of rows; sparse rows stay sparse, so a scaler that moves zeros is refused."""
+        if not hasattr(self, "inner_"):
+            self.shifts_ = self.name in _SHIFTING
+            if self.shifts_ and sparse.issparse(X):
+                raise InputError(
+                    f"scaler {self.name!r} moves zeros of sparse rows: use 'max_abs', which keeps them sparse"
+                )
+            self.inner_ = self._inner()
+        getattr(self.inner_, "partial_fit", self.inner_.fit)(X)
+        return self
+
     def _inner(self):
         return SCALERS["max_abs" if self.name == "zero_one" and not self.shifts_ else self.name]()
 

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
-from svmreduce.errors import InputError
+from svmreduce.cluster import connected, lost
 from svmreduce.experiments.worker_process import WorkerProcess
-
-WORKER_PATIENCE = 30  # seconds to wait for the first worker of a cluster
 
 
 class LocalEngine:
@@ -49,36 +47,10 @@ class DaskEngine:
     name = "dask"
 
     def __init__(self, scheduler: str | None, jobs: int, threads: int):
-        try:
-            import distributed
-        except ImportError:
-            raise InputError("the dask engine is not installed: pip install 'svmreduce[dask]'") from None
-        self._cluster = None
         self._threads = threads
-        if scheduler is None:
-            self._cluster = distributed.LocalCluster(
-                n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address=None
-            )
-        try:
-            self._client = distributed.Client(self._cluster or scheduler, timeout=20)
-        except (OSError, ValueError) as error:
-            raise InputError(f"no dask scheduler answers at {scheduler}: {error}") from None
+        self._open = ExitStack()
+        self._client = self._open.enter_context(connected(scheduler, jobs))
         self._executor: Executor = self._client.get_executor(pure=False, retries=2)
-
-        self._wait_for_workers(scheduler)
-
-    def _wait_for_workers(self, scheduler) -> None:
-        try:
-            self._client.wait_for_workers(1, timeout=WORKER_PATIENCE)
-        except TimeoutError:
-            self.close()
-            raise InputError(
-                f"the dask cluster at {scheduler} has no workers after {WORKER_PATIENCE} s: start some "
-                "(dask worker ADDRESS) and run the same command again"
-            ) from None
-        except OSError as error:
-            self.close()
-            raise _lost(error) from None
 
     @property
     def slots(self) -> int:
@@ -86,20 +58,14 @@ class DaskEngine:
         try:
             return max(1, len(self._client.scheduler_info(n_workers=-1)["workers"]))
         except (KeyError, OSError) as error:
-            raise _lost(error) from None
+            raise lost(error) from None
 
     def submit(self, message: dict, seconds: float, memory_mb: float | None) -> Future:
         return self._executor.submit(_call_in_cluster, self._threads, message, seconds, memory_mb)
 
     def close(self) -> None:
         self._executor.shutdown(wait=False)
-        self._client.close()
-        if self._cluster is not None:
-            self._cluster.close()
-
-
-def _lost(error: Exception) -> InputError:
-    return InputError(f"the dask scheduler was lost ({type(error).__name__}): start it again; the same command resumes")
+        self._open.close()
 
 
 _cluster_workers: dict[int, WorkerProcess] = {}  # by thread count, which is fixed when a worker starts

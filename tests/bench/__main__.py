@@ -4,7 +4,8 @@ import importlib
 import sys
 
 PARTS = (
-    "reduction", "aesvm", "frank_wolfe", "lp_svr", "bootstrap", "solvers", "dcsvm", "engine", "tune", "verdicts", "gate"
+    "reduction", "outofcore", "aesvm", "frank_wolfe", "lp_svr", "bootstrap", "solvers", "dcsvm", "engine", "tune",
+    "verdicts", "gate",
 )  # fmt: skip
 
 

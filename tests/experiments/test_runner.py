@@ -14,10 +14,11 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
+from svmreduce.cluster import await_workers
 from svmreduce.errors import InputError
 from svmreduce.experiments import runner, store
 from svmreduce.experiments.config import load
-from svmreduce.experiments.engines import DaskEngine, open_engine
+from svmreduce.experiments.engines import open_engine
 from svmreduce.experiments.planning import expand
 
 BOARD = {"generator": "checkerboard", "rows": 120, "test_rows": 100, "as": "board"}
@@ -285,11 +286,8 @@ def test_a_scheduler_that_is_lost_while_its_workers_are_awaited_is_one_line():
     def lost(*_, **__):
         raise ConnectionResetError("by peer")
 
-    engine = object.__new__(DaskEngine)
-    engine._client = SimpleNamespace(wait_for_workers=lost, close=lambda: None)
-    engine._executor, engine._cluster = SimpleNamespace(shutdown=lambda wait: None), None
     with pytest.raises(InputError, match="scheduler was lost"):
-        engine._wait_for_workers("tcp://nowhere")
+        await_workers(SimpleNamespace(wait_for_workers=lost), "tcp://nowhere")
 
 
 def test_what_was_cancelled_is_not_recorded(tmp_path):

@@ -1,0 +1,95 @@
+"""The options of commands that reduce rows larger than memory, and training on such rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+
+import click
+
+from svmreduce.cli.common import memory_option, together
+from svmreduce.errors import InputError
+
+out_of_core_options = together(
+    memory_option,
+    click.option("--out-of-core", is_flag=True, help="Reduce on the disk, whatever the size of the data."),
+    click.option("--work", metavar="FOLDER", help="For the rows on the disk; next to the output if not given."),
+    click.option(
+        "--engine",
+        type=click.Choice(["local", "dask"]),
+        help="Where partitions are derived: on threads here, or on the workers of a dask cluster.",
+    ),
+    click.option("--scheduler", metavar="ADDRESS", help="Of dask; a local cluster is started if not given."),
+)
+MEANS = ("memory", "out_of_core", "work", "engine", "scheduler")
+_ONLY = "only derive_rs, random and aesvm reduce rows on the disk"
+
+
+def take_means(options: dict, source: str, out: str, name: str, method, quiet: bool) -> dict | None:
+    """What a reduction out of core may use, by these options; None if the rows are read into memory.
+
+    The method is a reducer, or trains on what one keeps.
+    """
+    from svmreduce.data.files import is_special
+    from svmreduce.data.pieces import exceeds
+    from svmreduce.memory import memory_limit
+    from svmreduce.outofcore import reduces_blocks
+    from svmreduce.pipeline import ReducedSolver
+
+    memory, asked, work, engine, scheduler = (options[name] for name in MEANS)
+    if scheduler and engine != "dask":
+        raise click.UsageError("--scheduler needs --engine dask")
+    limit, asked = memory_limit(memory), asked or engine == "dask"
+    is_file = Path(source).exists()
+    if asked and not is_file:
+        raise InputError(f"{source}: is not a file here; rows are read in blocks from files only")
+    if not (asked or (is_file and exceeds(source, limit))):
+        return None
+    reducer = method._given()[0] if isinstance(method, ReducedSolver) else method
+    if not reduces_blocks(reducer):
+        if asked or memory is not None:
+            raise InputError(f"{source}: {name} needs all rows in memory, and {_ONLY}; give more by --memory, or a "
+                             "--reducer")  # fmt: skip
+        return None
+    if work is None and not is_special(out):
+        work = f"{out}.work"
+    return {"work": work, "memory": limit, "engine": engine or "local", "scheduler": scheduler, "verbose": not quiet}
+
+
+def refuse_for_blocks(source: str, **given) -> None:
+    """Refuse the options that need all rows in memory."""
+    for name, value in given.items():
+        if value:
+            option = name.replace("_", "-")
+            raise InputError(f"{source}: --{option} needs all rows in memory; leave it out, or give more by --memory")
+
+
+def blocks_of(source: str, choices, n_features: int | None):
+    from svmreduce.data.blocks import open_blocks
+
+    refuse_for_blocks(source, positive=choices.positive)
+    return open_blocks(source, choices, n_features=n_features)
+
+
+def fit_in_blocks(method, blocks, choices, means: dict, max_seconds: float | None):
+    """Train; the kept rows as a data set, how rows are prepared, the number of all rows, and whether time was up."""
+    from svmreduce.core.watch import watched
+    from svmreduce.types import Dataset
+
+    with watched(max_seconds) as watch:
+        method.fit_blocks(blocks, scale=choices.scale, **means)
+    kept = method.reduction_
+    preparation = replace(blocks.preparation, scaler=method.scaler_)
+    data = Dataset(kept.X, kept.y, blocks.name, is_table=blocks.schema is not None)
+    return data, preparation, kept.info["rows"], watch.stopped
+
+
+def reduce_in_blocks(reducer, blocks, means: dict):
+    """The reduction, and the number of all rows; the reducer says how long it took."""
+    from svmreduce.outofcore import reduce_blocks
+
+    start = perf_counter()
+    made = reduce_blocks(reducer, blocks, **means)
+    reducer.seconds_ = perf_counter() - start
+    return made.reduction, made.rows

@@ -1,0 +1,6 @@
+"""Reductions of rows that do not fit into memory: blocks in, few rows with weights out."""
+
+from svmreduce.outofcore.block_reduction import reduce_blocks, reduces_blocks
+from svmreduce.outofcore.means import BlockReduction, Means
+
+__all__ = ["BlockReduction", "Means", "reduce_blocks", "reduces_blocks"]

@@ -1,0 +1,75 @@
+"""The second pass over blocks: every row goes to the partition of its class and its distance from the first row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import sparse
+
+from svmreduce.core.kernel_values import single_threaded_blas
+from svmreduce.data.scaling import Scaler
+from svmreduce.errors import InputError
+from svmreduce.kernels import KernelSpec
+from svmreduce.outofcore.row_files import RowFiles
+from svmreduce.outofcore.scanning import Classes, Reading, distances, row_bytes
+from svmreduce.types import Matrix
+
+
+class _Parts:
+    """The files of all classes, one after the other, and which of them a row belongs to."""
+
+    def __init__(self, plan: dict, is_sparse: bool):
+        self.kernel = KernelSpec(**plan["kernel"])
+        self.edges, self.is_sparse = plan["edges"] or {}, is_sparse
+        self.names: list[str] = []
+        self.codes: list[int] = []  # the class of each file
+        self._cuts: list[tuple] = []  # by class: distances at which it is cut, its first row, the place of its files
+
+    def learn(self, labels: list) -> None:
+        """Files for the classes that are new."""
+        for code, label in list(enumerate(labels))[len(self._cuts) :]:
+            known = self.edges.get(repr(label), {"points": []})
+            first = np.array([known["first"]]) if known["points"] else None
+            if self.is_sparse and first is not None:
+                first = sparse.csr_matrix(first)
+            self._cuts.append((known["points"], first, len(self.names)))
+            files = range(len(known["points"]) + 1)
+            self.names += [f"{code}-{part}" for part in files]
+            self.codes += [code for _ in files]
+
+    def places(self, X: Matrix, codes: np.ndarray) -> np.ndarray:
+        """The file of every row; small integers are sorted fastest."""
+        places = np.empty(len(codes), np.int16 if len(self.names) < 1 << 15 else np.int32)
+        for code, (points, first, offset) in enumerate(self._cuts):
+            own = np.flatnonzero(codes == code)
+            places[own] = offset
+            if points and len(own):
+                far = np.searchsorted(points, distances(self.kernel, X[own], first), side="right")
+                places[own] += far.astype(places.dtype)
+        return places
+
+
+def scatter(reading: Reading, plan: dict, files: RowFiles, check_space: Callable[[float], object]) -> dict:
+    """Write all rows; what the tasks must know of them: labels, how many rows each has, and (class, name, rows)."""
+    blocks, classes, at = reading.blocks, Classes(reading.blocks.name), 0
+    parts = _Parts(plan, files.is_sparse)
+    scaler = plan["scaler"] and Scaler.from_json(plan["scaler"])
+    with single_threaded_blas:
+        for X, y in reading:
+            if not at:
+                check_space(plan["bytes"] or (blocks.n_rows or len(y)) * row_bytes(X))
+            codes = classes.codes_of(y)
+            X = X if scaler is None else scaler.transform(X)
+            parts.learn(list(classes.codes))
+            places = parts.places(X, codes)
+            order = np.argsort(places, kind="stable")
+            edges = np.searchsorted(places[order], np.arange(len(parts.names) + 1))
+            files.append(X[order], at + order, parts.names, edges)
+            at += len(y)
+        files.flush()
+    if not at:
+        raise InputError(f"{blocks.name}: has no rows; give a file with rows")
+    rows = [files.rows.get(name, 0) for name in parts.names]
+    written = list(zip(parts.codes, parts.names, rows, strict=True))
+    return {"labels": list(classes.codes), "counts": classes.counts, "written": written}

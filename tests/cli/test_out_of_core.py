@@ -1,0 +1,52 @@
+"""``reduce`` and ``train`` on rows that stay on the disk."""
+
+import json
+
+import numpy as np
+import pytest
+
+from svmreduce.data import synthetic
+from svmreduce.data.columnar import write_parquet
+from tests.cli.commands import call, fails
+
+
+@pytest.fixture
+def board(tmp_path):
+    data = synthetic.make("checkerboard", 3000, seed=0)
+    write_parquet(tmp_path / "board.parquet", [(data.X, data.y)])
+    return tmp_path / "board.parquet"
+
+
+def test_reduce_writes_the_same_files_from_the_disk_as_from_memory(board, tmp_path):
+    flags = ["reduce", "-g", "1", "--set", "first_level=fls1", "--set", "P=500", "--set", "V=200", "--json", board]
+    here, there = tmp_path / "here", tmp_path / "there"
+    records = [json.loads(call(*flags, *more).stdout) for more in ([here], [there, "--memory", "100kB"])]
+    assert here.read_bytes() == there.read_bytes()
+    assert (tmp_path / "here.weights").read_bytes() == (tmp_path / "there.weights").read_bytes()
+    assert "partitions" not in records[0]["facts"] and records[1]["facts"]["partitions"] == 7
+    same = ("rows", "kept", "weight_sum", "residual_max", "kernel")
+    assert [records[0][name] for name in same] == [records[1][name] for name in same]
+    assert not list(tmp_path.glob("*.work"))
+
+
+@pytest.mark.parametrize("method", [["--solver", "aesvm"], ["--reducer", "random", "--set", "share=0.3"]])
+def test_a_model_of_rows_on_the_disk_predicts_rows_as_they_were(board, tmp_path, method):
+    model, flags = tmp_path / "model", ["-C", "100", "-g", "8", "--scale", "standard", "--class-weight", "balanced"]
+    done = call("train", *method, *flags, "--out-of-core", "--json", board, model)
+    assert done.exit_code == 0, done.output
+    record = json.loads(done.stdout)
+    assert record["rows"] == 3000 and 0 < record["kept"] < 3000 and record["label"] == "label"
+    assert json.loads(call("predict", "--json", board, model).stdout)["accuracy"] > 0.95
+
+
+def test_what_needs_all_rows_is_one_line(board, tmp_path):
+    model = tmp_path / "model"
+    assert "smo needs all rows in memory, and only derive_rs" in fails("train", "--memory", "1kB", board, model)
+    assert "bootstrap needs all rows" in fails("reduce", "--method", "bootstrap", "--out-of-core", board, model)
+    train = ["train", "--solver", "aesvm", "--out-of-core", board, model]
+    assert "--folds needs all rows in memory" in fails(*train, "-v", "5")
+    assert "--positive needs all rows in memory" in fails(*train, "--positive", "1")
+    assert "probabilities are learned from rows in memory" in fails(*train, "-b", "1")
+    assert "is learned from rows in memory" in fails(*train, "-t", "gaussian_diagonal")
+    assert "from files only" in fails("reduce", "--out-of-core", "iris", model)
+    assert not model.exists() and np.all([path.suffix == ".parquet" for path in tmp_path.iterdir()])
