@@ -164,13 +164,13 @@ def _printed(name, method):
 def _ranking_text(records) -> list[str]:
     lines = ["## What the first working set saves, percent of the iterations from a random one", "",
              "Iterations are linear programs (LP-SVR), pair steps (LS SVM: decomposition by the own engine) and "
-             "changes of sides (IncSVM, which learns the rows in this order); sub-problems are the working sets that the "
-             "decomposition solves. *Ranked*: of each class the furthest by Mahalanobis distance; *file*: the first of "
-             "each class in the file (rows of generators come at random); *oracle*: those that end up with the largest "
-             "coefficients. All first sets have equal shares of the classes, but for the oracle's. Real sets: a random "
-             "90 % of the rows for each seed; generators: new rows for each seed. Brackets: 95 % confidence interval "
-             "over the seeds, paired. CPU seconds, one thread, ranking included. Printed: Table 4, and Tables 2 and 3 "
-             "for the time.", "",
+             "changes of sides (IncSVM, which learns the rows in this order); sub-problems are the working sets that "
+             "the decomposition solves. *Ranked*: of each class the furthest by Mahalanobis distance; *file*: the "
+             "first of each class in the file (rows of generators come at random); *oracle*: those that end up with "
+             "the largest coefficients. All first sets have equal shares of the classes, but for the oracle's. Real "
+             "sets: a random 90 % of the rows for each seed; generators: new rows for each seed. Brackets: 95 % "
+             "confidence interval over the seeds, paired. CPU seconds, one thread, ranking included. Printed: Table 4, "
+             "and Tables 2 and 3 for the time.", "",
              "| data | method | rows | first set | seeds | iterations, random | printed | ranked | verdict | ranked, "
              "against file | file | oracle | sub-problems, random | ranked | oracle | time, printed | ranked |",
              "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |" + " ---: |" * 8]  # fmt: skip

@@ -85,7 +85,7 @@ class Measured:
 
     def _grid(self, own: dict, method) -> tuple[str, ...]:
         """How the cells behind a figure differ from the paper's: points, missing ones, and fits that stopped early."""
-        caveats = [*self._points(place.point for place in method.cells)]
+        caveats = grid_caveats(self.printed, self.layout, [place.point for place in method.cells])
         if own["pairs"] < own["cells"]:
             caveats.append(f"{own['pairs']} of {own['cells']} cells have a result on both sides")
         base = self._summaries.get((own["dataset"], own["baseline"]), own)
@@ -94,18 +94,6 @@ class Measured:
                 who = "" if one is own else f" of {one['method']}"
                 caveats.append(f"{one['not_converged']} of {one['cells']} cells{who} did not converge")
         return tuple(caveats)
-
-    def _points(self, points: Iterable) -> list[str]:
-        """What is not as in the paper's grid; a printed figure over a grid is that of its very points."""
-        grid = self.printed.whole["settings"].get(self.layout.grid) or {}
-        lists = {_GRID_NAMES.get(name, name): values for name, values in grid.items() if name in _GRID_NAMES}
-        found = {tuple(round(float(dict(point).get(name, math.nan)), 9) for name in lists) for point in points}
-        wanted = {tuple(round(float(value), 9) for value in values) for values in product(*lists.values())}
-        if not lists or found == wanted:
-            return []
-        if len(found & wanted) == len(found):
-            return [f"{len(found)} of {len(wanted)} grid points"]
-        return [f"{len(found)} grid points, of which {len(found & wanted)} are among the paper's {len(wanted)}"]
 
     def _reduction(self, row: dict, data: MatchedData) -> MeasuredRow:
         records = self.matching.reductions_like(data.title, row)
@@ -130,9 +118,10 @@ class Measured:
         control = find_rivals(self.run.methods[data.title][label], self.run.methods[data.title]).random_sample
         if control is not None:
             values["random_accuracy"] = self._facts(self._fits_at(data.title, control.label, point))["accuracy"]
-        points = self._points({tuple(fit.point.items()) for fit in self.run.fits_of[data.title][label]})
+        points = [fit.point for fit in self.run.fits_of[data.title][label]]
+        caveats = grid_caveats(self.printed, self.layout, points)
         early = sum(fit.status == NOT_CONVERGED for fit in fits)
-        caveats = [*points, *([f"{early} of {len(fits)} fits did not converge"] if early else [])]
+        caveats += [f"{early} of {len(fits)} fits did not converge"] if early else []
         base = self._baseline_label(data.title, row)
         base_seconds = self._facts(self._fits_at(data.title, base, point))["seconds"] if base else None
         if base_seconds and values["seconds"] and base != label:
@@ -208,6 +197,19 @@ class Measured:
     @cached_property
     def _summaries(self) -> dict[tuple[str, str], dict]:
         return {(row["dataset"], row["method"]): row for row in self.run.summary}
+
+
+def grid_caveats(printed: PrintedTable, layout: Layout, points: Iterable) -> list[str]:
+    """What is not as in the paper's grid; a printed figure over a grid is that of its very points."""
+    grid = printed.whole["settings"].get(layout.grid) or {}
+    lists = {_GRID_NAMES[name]: values for name, values in grid.items() if name in _GRID_NAMES}
+    found = {tuple(round(float(dict(point).get(name, math.nan)), 9) for name in lists) for point in points}
+    wanted = {tuple(round(float(value), 9) for value in values) for values in product(*lists.values())}
+    if not lists or found == wanted:
+        return []
+    if len(found & wanted) == len(found):
+        return [f"{len(found)} of {len(wanted)} grid points"]
+    return [f"{len(found)} grid points, of which {len(found & wanted)} are among the paper's {len(wanted)}"]
 
 
 def averaged_rows(printed: PrintedTable, row: dict) -> list[dict]:
