@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs bench regression report papers-smoke clean
+.PHONY: help demo test lint docs bench regression report index papers-smoke clean
 
 help:
 	@echo "make demo    install into $(VENV) and run a small real experiment"
@@ -17,6 +17,7 @@ help:
 	@echo "make paper-aesvm  every table and figure of a paper (or -randsvm, -frank-wolfe, -lp-svr, -bootstrap);"
 	@echo "                  SCALE=smoke, small (default) or full"
 	@echo "make report       a page for every run at that scale, a text for every config of it"
+	@echo "make index        results/index.html: all papers at a glance, from the texts in results/"
 	@echo "make papers-smoke every experiment of every paper at its smallest scale"
 	@echo "make clean   remove $(VENV) and everything generated"
 	@echo "Another Python: make demo PYTHON=python3.12"
@@ -64,6 +65,10 @@ report: $(VENV)/.demo
 	  echo "== $$page"; more=""; \
 	  test $$name != $$(echo $$run | tr _ -) || more="--html $$page.html -o $$page.csv"; \
 	  $(BIN)/svmreduce report $$file --scale $(SCALE) -o $$page.md $$more || exit 1; done
+
+index: $(VENV)/.demo
+	@$(BIN)/python -m svmreduce.reports.run.all_papers results configs > results/index.html.new
+	@mv results/index.html.new results/index.html
 
 papers-smoke: $(VENV)/.demo
 	@$(MAKE) --no-print-directory experiments FILES="$(wildcard configs/*/*.yaml)" SCALE=smoke

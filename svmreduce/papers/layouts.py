@@ -67,7 +67,7 @@ class Layout:
     method: str = ""  # the column that names the method
     keys: tuple[str, ...] = ()  # columns of parameters, after data set and method
     baseline: str = ""  # the paper's name of the method that the others are compared with
-    grid: str = ""  # the setting of the paper that counts the grid points
+    grid: str = ""  # the setting of the paper that lists the values of its grid
     trend: str = ""  # the key along which directions are taken
     kernel: str = ""  # what the methods must have, if the paper has one for all
     extras: tuple[str, ...] = field(default=())  # figures next to the printed ones: same engine, random sample
@@ -168,7 +168,7 @@ _SOLVERS = Layout(
     kernel="rbf", extras=_ENGINE,
 )  # fmt: skip
 _REDUCTIONS = Layout("reductions", (KEPT, REDUCTION_SECONDS), keys=("epsilon", "g"), trend="g", kernel="rbf")
-_FRANK_WOLFE = Layout("runs", (FW_ACCURACY, FW_DEVIATION), "algorithm", baseline="CVM", kernel="rbf")
+_FRANK_WOLFE = Layout("runs", (FW_ACCURACY, FW_DEVIATION), "algorithm", baseline="CVM", grid="C_grid", kernel="rbf")
 _LP_SVR = Layout("runs", (LP_SECONDS,), "method")
 _BOOTSTRAP = ("random_accuracy",)
 

@@ -39,11 +39,17 @@ class DecompositionSVC(
         box = self.C * weights
         seed = seed_of(self.random_state)
         self.threads_ = resolve_threads(self.threads)
-        order = rows_in_order(self.first, X, (y > 0).astype(np.int64), kernel, seed=seed, threads=self.threads_)
-        return smo_engine.solve(
-            X, y, np.where(y > 0, 0.0, -box), np.where(y > 0, box, 0.0), kernel, tol=self.tol, cache_mb=self.cache_mb,
-            max_iter=self.max_iter, seed=seed, threads=self.threads_, first=order[: self.working_set],
-        )  # fmt: skip
+
+        def solve(order):
+            return smo_engine.solve(
+                X, y, np.where(y > 0, 0.0, -box), np.where(y > 0, box, 0.0), kernel, tol=self.tol,
+                cache_mb=self.cache_mb, max_iter=self.max_iter, seed=seed, threads=self.threads_,
+                first=order[: self.working_set],
+            )  # fmt: skip
+
+        order = rows_in_order(self.first, X, (y > 0).astype(np.int64), kernel, seed=seed, threads=self.threads_,
+                              coefficients_from=lambda order: solve(order).beta)  # fmt: skip
+        return solve(order)
 
 
 class DecompositionSVR(
@@ -69,17 +75,22 @@ class DecompositionSVR(
         box, none = self.C * weights, np.zeros(n)
         seed = seed_of(self.random_state)
         self.threads_ = resolve_threads(self.threads)
-        order = rows_in_order(self.first, X, np.zeros(n, np.int64), kernel, target=y, seed=seed, threads=self.threads_)
-        first = order[: self.working_set]
         # Every row appears twice: once for being above the tube, once for being below
         twice = sparse.vstack([X, X], format="csr") if sparse.issparse(X) else np.vstack([X, X])
         target = np.concatenate([y - self.epsilon, y + self.epsilon])
-        found = smo_engine.solve(
-            twice, target, np.concatenate([none, -box]), np.concatenate([box, none]), kernel, tol=self.tol,
-            cache_mb=self.cache_mb, max_iter=self.max_iter, seed=seed, threads=self.threads_,
-            first=np.concatenate([first, first + n]),
-        )  # fmt: skip
-        beta = found.beta[:n] + found.beta[n:]
+
+        def solve(order):
+            first = order[: self.working_set]
+            found = smo_engine.solve(
+                twice, target, np.concatenate([none, -box]), np.concatenate([box, none]), kernel, tol=self.tol,
+                cache_mb=self.cache_mb, max_iter=self.max_iter, seed=seed, threads=self.threads_,
+                first=np.concatenate([first, first + n]),
+            )  # fmt: skip
+            return found, found.beta[:n] + found.beta[n:]
+
+        order = rows_in_order(self.first, X, np.zeros(n, np.int64), kernel, target=y, seed=seed, threads=self.threads_,
+                              coefficients_from=lambda order: solve(order)[1])  # fmt: skip
+        found, beta = solve(order)
         support = support_of(beta)
         model = KernelModel(kernel, X[support], beta[None, support], np.array([found.intercept]),
                             svm_type="epsilon_svr")  # fmt: skip

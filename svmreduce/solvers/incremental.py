@@ -35,8 +35,9 @@ class Incremental(
         The conditions follow a path only for positive semidefinite kernels.
     tol : float
         The violation of the optimality conditions that counts as none at the end; the method itself is exact.
-    first : {"mahalanobis", "kernel_mahalanobis", "random"}
-        The order of the rows: those of each class first that are furthest from its centre, or any.
+    first : {"mahalanobis", "kernel_mahalanobis", "random", "file", "oracle"}
+        The order of the rows: those of each class first that are furthest from its centre; any; that of the file; or
+        those first that end up with the largest coefficients, which takes a second fit.
     max_iter : int
         Maximum number of changes per two-class problem; -1 for 1000 per row.
     """
@@ -53,14 +54,18 @@ class Incremental(
         K = kernel_matrix(kernel, X, X, threads=self.threads)
         if not np.abs(K).max() <= FLOAT64_LARGEST:
             raise InputError(f"kernel values reach {np.abs(K).max():.0e}, too large to optimise: scale the data")
-        order = rows_in_order(self.first, X, (y > 0).astype(np.int64), kernel, seed=seed_of(self.random_state),
-                              threads=self.threads)  # fmt: skip
-        machine = _Path(K, y, self.C * weights)
         most = 1000 * n if self.max_iter < 0 else self.max_iter
-        with single_threaded_blas:
-            for row in order:
-                machine.learn(row, most)
-        return machine.result(self.tol, kernel_evals=n * n)
+
+        def learn(order):
+            machine = _Path(K, y, self.C * weights)
+            with single_threaded_blas:
+                for row in order:
+                    machine.learn(row, most)
+            return machine.result(self.tol, kernel_evals=n * n)
+
+        return learn(rows_in_order(self.first, X, (y > 0).astype(np.int64), kernel,
+                                   seed=seed_of(self.random_state), threads=self.threads,
+                                   coefficients_from=lambda order: learn(order).beta))  # fmt: skip
 
 
 class _Path:

@@ -14,8 +14,7 @@ over the runs. *Margin* votes: a weak SVM is wrong about a row with y·f < 1, an
 is wrong about a row that it gives another class, and rows that all get wrong are dropped, too. *Gain* is the accuracy
 minus that of the same solver on a random sample of equal size, drawn class by class: the mean over the runs, paired
 by seed, with its 95 % interval. Seconds are CPU seconds of one thread for margin votes (cleaning, selection, final
-training). The paper states neither C nor kernel widths; these are good ones of LIBSVM on all rows. A share of 100 %
-is not in the paper.
+training). The paper states neither C nor kernel widths; these are good ones of LIBSVM on all rows.
 """
 
 
@@ -104,7 +103,7 @@ def _counts(case) -> list[str]:
     ]
     for reading in _readings(case):
         runs = [run["readings"][reading] for run in case["runs"]]
-        support = case["support"][reading]
+        support = case["support"][reading.partition(",")[0]]
         rare = np.mean([row["rare"] for run in runs for row in run["rows"] if row["share"] == 0.6])
         lines.append(
             f"| {reading} | {printed} | {_spread([run['facts']['wrong_per_svm'] for run in runs], 0)} "

@@ -15,7 +15,7 @@ from svmreduce.solvers.decomposition import DecompositionSVC, DecompositionSVR
 from svmreduce.solvers.incremental import MOST_ROWS, Incremental, _Path
 from svmreduce.solvers.smo import SMO
 
-FIRST = ["random", "mahalanobis", "kernel_mahalanobis"]
+FIRST = ["random", "file", "mahalanobis", "kernel_mahalanobis"]
 KERNELS = [{"gamma": 0.3}, {"kernel": "linear"}, {"kernel": "poly", "gamma": 0.2, "coef0": 1.0, "degree": 2}]
 
 
@@ -37,7 +37,7 @@ def test_any_first_rows_lead_to_the_optimum_of_smo(solver, first, kernel):
     np.testing.assert_allclose(fitted.decision_function(X), reference.decision_function(X), atol=1e-3)
 
 
-@pytest.mark.parametrize("first", FIRST)
+@pytest.mark.parametrize("first", [*FIRST, "oracle"])
 def test_regression_reaches_the_optimum_of_libsvm(first):
     data = make("sinc_times_pi", 500, seed=0)
     for rows in (data.X, sparse.csr_matrix(data.X)):

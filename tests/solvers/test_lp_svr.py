@@ -73,15 +73,16 @@ def test_samples_that_grow_to_all_rows_end_at_the_same_optimum(monkeypatch):
     monkeypatch.setattr(tube_search, "ROOM", 1)
     data = make("sinc_times_pi", 600, seed=3)
     fitted = LPSVR(C=1, gamma=0.5, epsilon=0.1, working_set=10, candidates=40, tol=1e-7).fit(data.X, data.y)
-    assert {entry["rows"] for entry in fitted.history_} == {40, 320, 600}
-    # only the 40 candidates may carry a coefficient, but the errors of all rows count
-    pool = np.sort(np.random.default_rng(0).choice(600, 40, replace=False))
+    # only a sample of 40 and the first rows, ranked among all, may carry a coefficient; the errors of all rows count
+    ranked = rows_in_order("mahalanobis", data.X, np.zeros(600, np.int64), None, target=data.y)[:10]
+    pool = np.union1d(np.random.default_rng(0).choice(600, 40, replace=False), ranked)
+    assert {entry["rows"] for entry in fitted.history_} == {len(pool), 8 * len(pool), 600} and len(pool) > 40
     assert set(fitted.support_) <= set(pool)
     K = kernel_matrix(fitted.model_.kernel, data.X, data.X)
-    cost = np.concatenate([np.ones(80), [0.0], np.full(600, 2.0)])
+    cost = np.concatenate([np.ones(2 * len(pool)), [0.0], np.full(600, 2.0)])
     basis = np.hstack([K[:, pool], -K[:, pool], np.ones((600, 1))])
     A = np.vstack([np.hstack([basis, -np.eye(600)]), np.hstack([-basis, -np.eye(600)])])
-    bounds = [(0, None)] * 80 + [(None, None)] + [(0, None)] * 600
+    bounds = [(0, None)] * (2 * len(pool)) + [(None, None)] + [(0, None)] * 600
     best = linprog(cost, A, np.concatenate([data.y + 0.1, 0.1 - data.y]), bounds=bounds).fun
     assert fitted.converged_ and fitted.objective_ == pytest.approx(best, rel=1e-6)
 
@@ -150,7 +151,7 @@ def test_an_experiment_records_the_course_of_the_kinds():
     assert curves[2][-1] == facts["sizes"]["vectors"]
 
 
-@pytest.mark.parametrize("first", ["random", "mahalanobis"])
+@pytest.mark.parametrize("first", ["random", "mahalanobis", "file"])
 def test_the_first_working_set_is_what_was_ranked_first(first, monkeypatch):
     seen = []
     enter = tube_search._Search._enter
@@ -166,6 +167,20 @@ def test_the_first_working_set_is_what_was_ranked_first(first, monkeypatch):
     expected = rows_in_order(first, data.X, groups, fitted.model_.kernel)[:9]
     assert all(np.array_equal(rows, expected) for rows in seen)
     assert np.bincount(groups[expected]).tolist() == [3, 3, 3]
+
+
+def test_an_oracle_starts_from_the_rows_with_coefficients(monkeypatch):
+    data = make("sinc_times_pi", 300, seed=0)
+    known = LPSVR(first="random", gamma=0.5, working_set=20).fit(data.X, data.y)
+    seen = []
+    run = tube_search._Search.run
+    monkeypatch.setattr(
+        tube_search._Search, "run", lambda self, first, *more: seen.append(first) or run(self, first, *more)
+    )
+    fitted = LPSVR(first="oracle", gamma=0.5, working_set=20).fit(data.X, data.y)
+    assert len(seen) == 2 and len(seen[1]) == 20
+    assert set(known.support_) <= set(seen[1])
+    assert fitted.objective_ == pytest.approx(known.objective_, rel=1e-3)
 
 
 def test_a_limit_on_programs_is_told():

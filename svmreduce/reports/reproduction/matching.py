@@ -11,7 +11,7 @@ from svmreduce.experiments.records import RANDOM, Record
 from svmreduce.papers import PrintedTable
 from svmreduce.papers.layouts import DEFAULTS, GENERATORS, KERNEL_NAMES, METHODS, PARAMETERS, PERCENT, Layout
 
-_SAME_SIZE = 0.75, 1.34  # five folds train on four fifths of what a paper counts
+_SAME_SIZE = 0.05  # rows of the paper that may be missing or too many: splits are drawn in several ways
 _RANKED = "mahalanobis"  # the first working set that the LP-SVR paper calls its speed-up
 
 
@@ -42,10 +42,17 @@ class Matching:
             rows = self.run.train_rows.get(title)
             ratio = rows / size if rows and size else 1.0
             caveats = [f"{title} stands in for {name}"] if kind else []
-            if not _SAME_SIZE[0] <= ratio <= _SAME_SIZE[1]:
+            if all(abs(ratio / share - 1) > _SAME_SIZE for share in (1.0, self._trained_share(source))):
                 caveats.append(f"{rows:,} of {size:,} rows" if ratio < 1 else f"{rows:,} rows instead of {size:,}")
+            if source.get("test_rows") and not source.get("generator"):
+                caveats.append(f"{source['test_rows']:,} test rows")
             found.append((kind, abs(math.log(ratio)), title, tuple(caveats)))
         return MatchedData(*min(found)[2:]) if found else None
+
+    def _trained_share(self, source: dict) -> float:
+        """Of the rows that a paper may count, those that folds or a holdout leave to train on."""
+        split = source.get("split") or self.run.config.get("split") or {}
+        return 1 - (1 / split["folds"] if split.get("folds") else split.get("holdout") or 0.0)
 
     def method(self, title: str, row: dict, ranked: bool = False) -> str | None:
         """The label of the method that a printed row means; None if the run has none."""

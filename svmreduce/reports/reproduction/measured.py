@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from statistics import fmean
 
 from svmreduce.experiments.method_results import find_rivals, over_known
 from svmreduce.experiments.metrics import best_point
 from svmreduce.experiments.panels import spread
 from svmreduce.experiments.recorded_run import Run
-from svmreduce.experiments.records import Record
+from svmreduce.experiments.records import NOT_CONVERGED, Record
 from svmreduce.papers import PrintedTable
 from svmreduce.papers.layouts import Layout
 from svmreduce.reports.render import counts as counted
-from svmreduce.reports.reproduction.matching import MatchedData, Matching
+from svmreduce.reports.reproduction.matching import MatchedData, Matching, plain
+
+_GRID_NAMES = {"C": "C", "C_prime": "C", "g": "gamma", "degree": "degree"}  # the papers' names of what a grid is over
 
 
 @dataclass(frozen=True)
@@ -70,18 +75,24 @@ class Measured:
         values["best_predict_seconds"] = over_known(times)
         baseline = own["baseline"]
         problem = f"{baseline}: {counted(own['baseline_failed'])}" if own["baseline_failed"] else ""
+        solver = self.run.methods[data.title].get(baseline, method).solver
+        if plain(solver) != plain(self.layout.baseline) and own.get("ets_same_engine") is None:
+            values |= {"ets": None, "ots": None}  # time ratios against another program than the paper's
+            problem = problem or f"no times of {self.layout.baseline} in this run"
         return MeasuredRow(
             data.title, label, values, problem or "not defined in this run", data.caveats, self._grid(own, method)
         )
 
     def _grid(self, own: dict, method) -> tuple[str, ...]:
-        caveats = []
-        points = len({place.point for place in method.cells})
-        printed = (self.printed.whole["settings"].get(self.layout.grid) or {}).get("combinations", points)
-        if points != printed:
-            caveats.append(f"{points} of {printed} grid points" if points < printed else f"{points} grid points")
+        """How the cells behind a figure differ from the paper's: points, missing ones, and fits that stopped early."""
+        caveats = grid_caveats(self.printed, self.layout, [place.point for place in method.cells])
         if own["pairs"] < own["cells"]:
             caveats.append(f"{own['pairs']} of {own['cells']} cells have a result on both sides")
+        base = self._summaries.get((own["dataset"], own["baseline"]), own)
+        for one in {row["method"]: row for row in (own, base)}.values():
+            if one["not_converged"]:
+                who = "" if one is own else f" of {one['method']}"
+                caveats.append(f"{one['not_converged']} of {one['cells']} cells{who} did not converge")
         return tuple(caveats)
 
     def _reduction(self, row: dict, data: MatchedData) -> MeasuredRow:
@@ -107,11 +118,15 @@ class Measured:
         control = find_rivals(self.run.methods[data.title][label], self.run.methods[data.title]).random_sample
         if control is not None:
             values["random_accuracy"] = self._facts(self._fits_at(data.title, control.label, point))["accuracy"]
+        points = [fit.point for fit in self.run.fits_of[data.title][label]]
+        caveats = grid_caveats(self.printed, self.layout, points)
+        early = sum(fit.status == NOT_CONVERGED for fit in fits)
+        caveats += [f"{early} of {len(fits)} fits did not converge"] if early else []
         base = self._baseline_label(data.title, row)
         base_seconds = self._facts(self._fits_at(data.title, base, point))["seconds"] if base else None
         if base_seconds and values["seconds"] and base != label:
             values["speedup"] = base_seconds / values["seconds"]
-        return MeasuredRow(data.title, label, values, "not defined in this run", data.caveats)
+        return MeasuredRow(data.title, label, values, "not defined in this run", (*data.caveats, *caveats))
 
     def _saved(self, row: dict, data: MatchedData) -> MeasuredRow:
         """What a first working set by rank saves, in percent of the time and steps without it."""
@@ -122,7 +137,8 @@ class Measured:
         for saved, fact in (("time_saved", "seconds"), ("steps_saved", "steps")):
             before, now = without.values[fact], with_it.values[fact]
             values[saved] = 100 * (1 - now / before) if before and now is not None else None
-        return MeasuredRow(with_it.dataset, with_it.method, values, with_it.problem, with_it.caveats)
+        caveats = tuple(dict.fromkeys((*with_it.caveats, *without.caveats)))
+        return MeasuredRow(with_it.dataset, with_it.method, values, with_it.problem, caveats)
 
     def _average(self, row: dict, members: list[dict]) -> MeasuredRow:
         """The mean of the measured rows that a printed average is over."""
@@ -181,6 +197,19 @@ class Measured:
     @cached_property
     def _summaries(self) -> dict[tuple[str, str], dict]:
         return {(row["dataset"], row["method"]): row for row in self.run.summary}
+
+
+def grid_caveats(printed: PrintedTable, layout: Layout, points: Iterable) -> list[str]:
+    """What is not as in the paper's grid; a printed figure over a grid is that of its very points."""
+    grid = printed.whole["settings"].get(layout.grid) or {}
+    lists = {_GRID_NAMES[name]: values for name, values in grid.items() if name in _GRID_NAMES}
+    found = {tuple(round(float(dict(point).get(name, math.nan)), 9) for name in lists) for point in points}
+    wanted = {tuple(round(float(value), 9) for value in values) for values in product(*lists.values())}
+    if not lists or found == wanted:
+        return []
+    if len(found & wanted) == len(found):
+        return [f"{len(found)} of {len(wanted)} grid points"]
+    return [f"{len(found)} grid points, of which {len(found & wanted)} are among the paper's {len(wanted)}"]
 
 
 def averaged_rows(printed: PrintedTable, row: dict) -> list[dict]:

@@ -58,13 +58,17 @@ def html(run: Run, paper: PaperComparison | None, command: str) -> str:
     sections = {title: content for title, content in sections.items() if content}
     links = [tag("li", tag("a", title, href=f"#{_anchor(title)}")) for title in sections]
     title, line = _title(run), _line(run)
-    body = [
+    return document(
+        title,
         tag("header", tag("h1", title), tag("p", line, class_="meta")),
         tag("main", *(tag("section", *content, id=_anchor(name)) for name, content in sections.items())),
         tag("footer", tag("nav", tag("ul", *links), aria_label="On this page"),
             tag("p", "Made by ", tag("code", command), ". This file is self-contained.")),
-        tag("script", _asset("page.js")),
-    ]  # fmt: skip
+    )  # fmt: skip
+
+
+def document(title: str, *body: Markup) -> str:
+    """A whole page with style and script inside."""
     head = [
         tag("meta", charset="utf-8"),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
@@ -72,7 +76,8 @@ def html(run: Run, paper: PaperComparison | None, command: str) -> str:
         tag("title", title),
         tag("style", _asset("page.css")),
     ]
-    return f"<!DOCTYPE html>\n{tag('html', tag('head', *head), tag('body', *body), lang='en')}\n"
+    shown = tag("body", *body, tag("script", _asset("page.js")))
+    return f"<!DOCTYPE html>\n{tag('html', tag('head', *head), shown, lang='en')}\n"
 
 
 def _results(run: Run) -> list[Markup]:

@@ -34,7 +34,8 @@ class _LinearProgramme(
     working_set : int
         Rows of the first working set; as many come in at a time, or a quarter of those that are there.
     candidates : int
-        Rows that may carry a coefficient: a random sample where there are more rows. Errors count on all rows.
+        Rows that may carry a coefficient: where there are more rows a random sample, and the first working set, which
+        is chosen among all rows. Errors count on all rows.
     max_iter : int
         Maximum number of linear programs per problem; -1 leaves the limit to the solver.
     """
@@ -44,24 +45,27 @@ class _LinearProgramme(
     rules: ClassVar = {"epsilon": NOT_NEGATIVE, "candidates": COUNT}
 
     def _search(self, X, groups, kernel, target=None):
-        """A function (X, y, weights, kernel) -> solution; all problems of a fit start from the same rows."""
+        """A function (X, y, weights, kernel) -> solution; all problems of a fit start from the same rows, but for the
+        oracle, which knows those of each."""
         self.threads_ = resolve_threads(self.threads)
         self.history_ = []
         seed, n = seed_of(self.random_state), X.shape[0]
         pool = np.arange(n)
         if n > self.candidates:
-            pool = np.sort(np.random.default_rng(seed).choice(n, self.candidates, replace=False))
-        present = np.unique(groups[pool], return_inverse=True)[1]
-        order = rows_in_order(self.first, X[pool], present, kernel, seed=seed, threads=self.threads_,
-                              target=None if target is None else target[pool])  # fmt: skip
-        first = pool[order[: self.working_set]]
+            pool = np.random.default_rng(seed).choice(n, self.candidates, replace=False)
 
-        def solve(X, y, weights, kernel):
-            solution = tube_search.solve(
-                X, y, weights, kernel, C=self.C, epsilon=self.epsilon, tol=self.tol, first=first, candidates=pool,
-                max_iter=self.max_iter, seed=seed, threads=self.threads_)  # fmt: skip
-            problem = max((entry["problem"] for entry in self.history_), default=-1) + 1
-            self.history_ += [{"problem": problem, **entry} for entry in solution.history]
+        def solve_from(order, X, y, weights, kernel):
+            first = order[: self.working_set]
+            return tube_search.solve(
+                X, y, weights, kernel, C=self.C, epsilon=self.epsilon, tol=self.tol, max_iter=self.max_iter,
+                first=first, candidates=np.union1d(pool, first), seed=seed, threads=self.threads_)  # fmt: skip
+
+        def solve(*problem):
+            order = rows_in_order(self.first, X, groups, kernel, target=target, seed=seed, threads=self.threads_,
+                                  coefficients_from=lambda order: solve_from(order, *problem).beta)  # fmt: skip
+            solution = solve_from(order, *problem)
+            number = max((entry["problem"] for entry in self.history_), default=-1) + 1
+            self.history_ += [{"problem": number, **entry} for entry in solution.history]
             self.curves_ = {f"{kind}_vectors": [entry[kind] for entry in self.history_ if entry["problem"] == 0]
                             for kind in KINDS}  # fmt: skip
             return solution

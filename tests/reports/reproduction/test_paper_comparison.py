@@ -121,6 +121,7 @@ def test_folds_are_averaged_and_a_failed_reduction_tells_why():
 # Solvers: Table 4 of the AESVM paper
 
 GRID = [{"C": 2.0**c, "gamma": 2.0**g} for c in range(-4, 8) for g in range(-4, 3)]
+C_GRID = [2.0**c for c in range(13)]  # of the paper on Frank-Wolfe
 METHODS = {
     "libsvm": ("libsvm", None),
     "smo": ("smo", None),
@@ -205,6 +206,26 @@ def test_fewer_rows_and_fewer_grid_points_are_told():
     assert cells["max_accuracy_percent"].reason == "4 of 84 grid points"  # and so is the best of it
 
 
+def test_what_stopped_early_lies_elsewhere_or_has_another_baseline_reproduces_nothing():
+    def cells(made, solver="AESVM1"):
+        return row_of(compare_with_paper(as_run(made), "aesvm:table4"), dataset="D5", solver=solver).cells
+
+    assert cells(solvers())["ecs"].verdict == REPRODUCED
+    for method, told in (("AESVM1", "1 of 84 cells did not converge"), ("libsvm", "1 of 84 cells of libsvm did not")):
+        made = solvers()
+        next(entry for entry in made if entry["method"] == method)["status"] = "not_converged"
+        assert cells(made)["ecs"].verdict == SAME_DIRECTION
+        assert told in cells(made)["ecs"].reason
+    shifted = [{**point, "C": 3.0} if point["C"] == 128 else point for point in GRID]
+    found = cells(solvers(shifted))["ecs"]
+    assert (found.verdict, found.reason) == (
+        SAME_DIRECTION, "84 grid points, of which 77 are among the paper's 84")  # fmt: skip
+    other = {"AESVM1": {"solver": "lasvm"}}
+    ours = [{**entry, "baseline": "smo", **other.get(entry["method"], {})} for entry in solvers()]
+    assert [cells(ours)[name].verdict for name in ("ecs", "ets")] == [REPRODUCED, NOT_COMPARABLE]
+    assert cells(ours)["ets"].reason == "no times of LIBSVM in this run"
+
+
 def test_a_method_without_a_result_is_not_comparable_and_says_why():
     made = [entry for entry in solvers(GRID[:2]) if entry["method"] != "libsvm"]
     made += [failed(dataset="ijcnn1", method="libsvm", solver="libsvm", point=point) for point in GRID[:2]]
@@ -241,7 +262,9 @@ def test_one_label_for_several_epsilon():
     [
         ("aesvm:table4", "D5", {"name": "ijcnn1"}, 49990, ()),
         ("aesvm:table4", "D5", {"name": "ijcnn1", "as": "any name"}, 49990, ()),
-        ("aesvm:table4", "D4", {"name": "covertype:2-vs-rest"}, 464809, ()),
+        ("aesvm:table4", "D4", {"name": "covertype:2-vs-rest", "split": {"folds": 5}}, 464809, ()),
+        ("aesvm:table4", "D4", {"name": "covertype:2-vs-rest"}, 464809, ("464,809 of 581,012 rows",)),
+        ("aesvm:table4", "D5", {"name": "ijcnn1", "test_rows": 500}, 49990, ("500 test rows",)),
         ("frank_wolfe:table2", "MNIST", {"name": "mnist:scaled"}, 60000, ()),  # the same data, divided
         (
             "aesvm:table4",
@@ -258,8 +281,8 @@ def test_one_label_for_several_epsilon():
 def test_data_sets_are_found_by_their_cards(table, printed, entry, rows, caveats):
     title = entry.get("as") or entry.get("name") or f"{entry['generator']}:{entry['rows']}"
     label = "CVM" if table.startswith("frank") else "libsvm"
-    made = record(title, label, train_rows=rows)
-    found = compare_with_paper(as_run([made], {"datasets": [entry]}), table)
+    made = [record(title, label, train_rows=rows, point={"C": C}) for C in C_GRID]
+    found = compare_with_paper(as_run(made, {"datasets": [entry]}), table)
     rows = [row for row in found.rows if row.names["dataset"] == printed and row.found.dataset]
     assert bool(rows) == (caveats is not None)
     for row in rows:
@@ -267,11 +290,11 @@ def test_data_sets_are_found_by_their_cards(table, printed, entry, rows, caveats
 
 
 def test_of_several_sizes_the_nearest_is_taken():
-    made = [record(f"twonorm:{rows}", "RandSVM", train_rows=rows) for rows in (1000, 100_000, 900_000)]
+    made = [record(f"twonorm:{rows}", "RandSVM", train_rows=rows) for rows in (1000, 100_000, 960_000)]
     found = compare_with_paper(as_run(made), "randsvm:table1")
     data = {size: row_of(found, dataset="twonorm", n_train=size, solver="RandSVM").found for size in (10**5, 10**6)}
     assert (data[10**5].dataset, data[10**5].caveats) == ("twonorm:100000", ())
-    assert (data[10**6].dataset, data[10**6].caveats) == ("twonorm:900000", ())
+    assert (data[10**6].dataset, data[10**6].caveats) == ("twonorm:960000", ())
     only = row_of(
         compare_with_paper(as_run(made[:1]), "randsvm:table1"), dataset="twonorm", n_train=10**5, solver="RandSVM"
     )

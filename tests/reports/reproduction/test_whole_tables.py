@@ -24,7 +24,7 @@ from svmreduce.reports.reproduction.verdicts import (
     SAME_DIRECTION,
 )
 from tests.reports.made_up import as_run, record, write
-from tests.reports.reproduction.test_paper_comparison import GRID, row_of, solvers
+from tests.reports.reproduction.test_paper_comparison import C_GRID, GRID, row_of, solvers
 
 TABLES = [f"{paper}:{table}" for paper in printed_papers.names() for table in LAYOUTS[paper]]
 
@@ -34,7 +34,7 @@ TABLES = [f"{paper}:{table}" for paper in printed_papers.names() for table in LA
 
 @pytest.fixture(scope="module")
 def frank_wolfe_run():
-    """A run that measured exactly what Tables 2 and 3 print, on data of the printed sizes."""
+    """A run that measured exactly what Tables 2 and 3 print at the best C of the paper's, on data of printed size."""
     cards = {}
     for card in all_cards().values():
         owners = {card.name: card} | {f"{card.name}:{name}": variant for name, variant in card.variants.items()}
@@ -43,9 +43,12 @@ def frank_wolfe_run():
     sizes = {row["dataset"]: row["n_train"] for row in tables["table1"]["rows"]}
     made = []
     for accuracy, time in zip(tables["table2"]["rows"], tables["table3"]["rows"], strict=True):
-        facts = {"accuracy": accuracy["accuracy_mean_percent"] / 100, "solve": time["seconds_mean"]}
+        facts = {"accuracy": accuracy["accuracy_mean_percent"] / 100 + 0.01, "solve": time["seconds_mean"]}
         name = accuracy["dataset"]
-        made.append(record(cards[name], accuracy["algorithm"], train_rows=sizes[name], baseline="CVM", **facts))
+        for C in C_GRID:
+            facts["accuracy"] -= 0.01
+            facts |= {"point": {"C": C}, "train_rows": sizes[name], "baseline": "CVM"}
+            made.append(record(cards[name], accuracy["algorithm"], **facts))
     return as_run(made)
 
 
