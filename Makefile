@@ -26,9 +26,10 @@ demo: $(VENV)/.demo
 	@echo "== demo: configs/demo.yaml, eight methods on two data sets"
 	@$(BIN)/svmreduce demo
 
+# Its hundreds of short processes need not compile the package anew each time.
 test: $(VENV)/.dev lint
 	@echo "== tests"
-	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n auto  # hundreds of short processes: each would compile the package anew
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n auto
 
 lint: $(VENV)/.dev
 	@echo "== style: ruff check, ruff format"
