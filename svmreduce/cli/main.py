@@ -15,7 +15,7 @@ from contextlib import suppress
 import click
 
 from svmreduce import __version__
-from svmreduce.cli.deferred import put_off_seldom_needed
+from svmreduce.deferred import put_off_seldom_needed
 from svmreduce.errors import InputError
 from svmreduce.printable import printable
 from svmreduce.registry import nearest_name_error

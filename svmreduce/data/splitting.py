@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
 from svmreduce.data.scaling import Scaler
 from svmreduce.errors import InputError
@@ -29,6 +28,8 @@ def folds(dataset: Dataset, k: int = 5, seed: int | None = 0) -> Iterator[Split]
     InputError
         When a class has fewer rows than there are folds.
     """
+    from sklearn.model_selection import KFold, StratifiedKFold
+
     if not 2 <= k <= dataset.n_rows:
         raise InputError(f"{k} folds of {dataset.n_rows} rows: need between 2 and the number of rows")
     if seed is None:
@@ -44,6 +45,8 @@ def folds(dataset: Dataset, k: int = 5, seed: int | None = 0) -> Iterator[Split]
 
 def holdout(dataset: Dataset, test_share: float = 0.2, seed: int = 0) -> Split:
     """One split with that share of the rows for testing; classes keep their shares."""
+    from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
+
     if not 0 < test_share < 1:
         raise InputError(f"test_share {test_share}: need a number between 0 and 1")
     if dataset.task == "classification":

@@ -20,8 +20,6 @@ from typing import BinaryIO
 import numpy as np
 import psutil
 from scipy import sparse
-from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import KFold, StratifiedKFold
 
 from svmreduce.errors import DataMissing, InputError
 from svmreduce.experiments import environment
@@ -31,7 +29,7 @@ from svmreduce.kernels import resolve_gamma
 from svmreduce.pipeline import fit_on, resolve_kernel_space
 from svmreduce.reducers import REDUCERS
 from svmreduce.registry import build_method
-from svmreduce.search import SVMSearchCV
+from svmreduce.scores import area_under_curve
 from svmreduce.solvers import SOLVERS
 from svmreduce.types import Dataset, Reduction
 
@@ -70,7 +68,7 @@ def run_task(task: dict, kept: str | None = None, rows: int | None = None, on_st
         split = training_and_test(*(task[key] for key in ("dataset", "split", "scaling", "fold", "seed")))
     # a reduction may be shared by solvers of different tasks
     registry, name = (REDUCERS, task["reducer"]) if task["kind"] == "reduction" else (SOLVERS, task["solver"])
-    method = SVMSearchCV if task["kind"] == "selection" else registry.get(name)
+    method = _searcher() if task["kind"] == "selection" else registry.get(name)
     if split.train.task not in method.tasks:
         return {"status": "skipped", "reason": f"{name} cannot do {split.train.task}"}
     if split.test.task != split.train.task:
@@ -119,8 +117,17 @@ def _reduce(task, train, rows, clock) -> dict:
     }
 
 
+def _searcher() -> type:
+    """Few tasks need it, and its imports take a second."""
+    from svmreduce.search import SVMSearchCV
+
+    return SVMSearchCV
+
+
 def _select(task, train, clock) -> dict:
     """The point of the grid that cross-validation on the training rows finds best."""
+    from sklearn.model_selection import KFold, StratifiedKFold
+
     settings = dict(task["solver_params"])
     axes = {name: settings.pop(name) for name in ("C", "gamma", "epsilon") if name in settings}
     if train.task == "classification":
@@ -134,7 +141,7 @@ def _select(task, train, clock) -> dict:
     numbers = {name: list(axes[name]) for name in varied}
     splitter = KFold if train.task == "regression" else StratifiedKFold
     folds = splitter(settings.pop("folds"), shuffle=True, random_state=task["seed"])
-    search = SVMSearchCV(**axes, **settings, cv=folds, refit=False, threads=task["threads"])
+    search = _searcher()(**axes, **settings, cv=folds, refit=False, threads=task["threads"])
     with clock.stage("select"), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of a class with fewer rows than folds
         search.fit(train.X, train.y)
@@ -197,7 +204,7 @@ def _scores(solver, test, predicted) -> dict:
     classes = getattr(solver, "classes_", ())
     if len(classes) == 2 and np.array_equal(np.unique(test.y), classes):
         values = _ranking(solver, test.X)
-        auc = float(roc_auc_score(test.y, values)) if values is not None and np.isfinite(values).all() else None
+        auc = None if values is None else area_under_curve(test.y == classes[1], values)
     return {"accuracy": 1 - errors / test.n_rows, "errors": errors, "auc": auc}
 
 

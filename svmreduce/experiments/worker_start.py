@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
+from svmreduce.deferred import put_off_seldom_needed
 from svmreduce.experiments.process_tree import end_with
 from svmreduce.paths import import_from_here_last
 
@@ -21,6 +22,7 @@ def main() -> None:
     os.close(nothing)
     os.dup2(2, 1)
     import_from_here_last()
+    put_off_seldom_needed()
     from svmreduce.experiments.worker import serve
 
     with os.fdopen(messages, "rb") as source, os.fdopen(answers, "wb") as target:

@@ -36,7 +36,7 @@ def test_help_is_light(record_property):
 def test_a_solver_is_light_and_what_was_put_off_is_there_when_wanted():
     code = """if True:
     import sys
-    from svmreduce.cli.deferred import put_off_seldom_needed
+    from svmreduce.deferred import put_off_seldom_needed
     put_off_seldom_needed()
     from svmreduce.solvers.smo import SMO
     heavy = ("scipy.stats", "scipy.optimize", "pandas", "numpy.f2py", "sklearn.preprocessing", "sklearn.metrics")
