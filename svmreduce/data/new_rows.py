@@ -57,7 +57,13 @@ class NewRows:
         return rows
 
     def _first(self, raw: Table | Dataset) -> Table | Dataset:
+        known = f"but the model was trained on {self.n_features}"
+        if isinstance(raw, Dataset) and raw.name.endswith(".npy") and raw.n_features < self.n_features:
+            raise InputError(f"{raw.name}: {raw.n_features} columns, {known}; give all of them")
         if self.preparation is None:
+            if self.no_label and isinstance(raw, Table) and raw.n_columns > self.n_features:
+                raise InputError(f"{raw.name}: {raw.n_columns} columns without a label, {known} and knows no names; "
+                                 "leave out the others")  # fmt: skip
             self.preparation = numbered_preparation(raw, self.n_features)
             called_label = [name for name in getattr(raw, "names", None) or () if name.casefold() == "label"]
             if self.label is None and len(called_label) == 1:

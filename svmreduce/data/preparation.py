@@ -114,6 +114,8 @@ class Preparation:
             data = Dataset(X, y, raw.name, task_of(y), is_table=True)
         else:
             choices.check_numbered(raw.name)
+            if raw.y is None:
+                raise InputError(f"{raw.name}: no labels to learn from; put them into a second file, y.npy for X.npy")
             data = raw
         made = cls(data.n_features, schema, None, None if choices.positive is None else label_key(choices.positive))
         if choices.scale not in (None, "none"):

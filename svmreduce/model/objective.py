@@ -7,6 +7,7 @@ the rest, as the model decides.
 from __future__ import annotations
 
 import math
+import warnings
 from itertools import combinations
 
 import numpy as np
@@ -56,16 +57,19 @@ class HingeLoss:
             sums = np.array([np.maximum(0.0, 1.0 - own).sum(axis=0), np.maximum(0.0, 1.0 + own).sum(axis=0)])
             self._sums.setdefault(label, []).append(sums)
 
-    def total(self, model, match) -> float:
-        """Over all rows whose label the model knows; ``match`` gives labels of the file in the words of the model."""
+    def total(self, model, match) -> float | None:
+        """Over all rows; ``match`` gives labels of the file in the words of the model. None if it does not know one."""
         raw = list(self._sums)
         own, outputs = model.labels.tolist(), next(iter(self._sums.values()))[0].shape[1]
         signs = _signs(len(own), outputs, model.pairwise)
+        with warnings.catch_warnings(action="ignore"):  # whoever counts rows has said it
+            words = match(np.array(raw)).tolist()
+        if not set(words) <= set(own):
+            return None
         terms = []
-        for label, word in zip(raw, match(np.array(raw)).tolist(), strict=True):
-            if word in own:
-                sign = signs[own.index(word)]
-                terms += [part for sums in self._sums[label] for part in (*sums[0][sign > 0], *sums[1][sign < 0])]
+        for label, word in zip(raw, words, strict=True):
+            sign = signs[own.index(word)]
+            terms += [part for sums in self._sums[label] for part in (*sums[0][sign > 0], *sums[1][sign < 0])]
         return math.fsum(terms)
 
 

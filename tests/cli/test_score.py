@@ -39,6 +39,19 @@ def test_objective_over_all_rows_is_that_of_the_solver(models):
     assert "200 rows" in text.stdout and "give -C" in text.stderr
 
 
+def test_what_a_model_cannot_judge_is_left_out_or_refused(models):
+    folder, X, y = models
+    write_libsvm(folder / "odd", X, np.where(np.arange(len(y)) % 3 == 0, 7.0, y))
+    result = call("score", "--json", "-C", 10, folder / "odd", folder / "exact")
+    (found,) = json.loads(result.stdout)["models"]
+    assert found["objective"] is None and found["mean_loss"] is None and result.stderr.count("does not know") == 1
+    np.save(folder / "few_X.npy", X[:, 1:])
+    assert "but the model was trained on" in fails("predict", folder / "few_X.npy", folder / "exact")
+    assert "no labels to learn from" in fails("train", folder / "few_X.npy", folder / "model")
+    np.savetxt(folder / "wide.csv", np.column_stack([np.arange(len(X)), X]), delimiter=",")
+    assert "without a label" in fails("predict", "--no-label", folder / "wide.csv", folder / "exact")
+
+
 def test_several_classes_and_regression(tmp_path):
     blobs = synthetic.make("blobs", 300, 0, classes=3, spread=3.0)
     write_libsvm(tmp_path / "blobs", blobs.X, blobs.y)
