@@ -78,7 +78,7 @@ def choose_point(
             grids = {name: getattr(found, f"{name}_") for name in best if name not in given}
         if is_whole and took * _GROWTH > _WHOLE * seconds:  # a few rows of the rarer class may mislead a small sample
             is_whole = False
-            took *= sum(_AROUND["gamma"], 1) / len(found.gamma_)
+            took *= (1 + sum(_AROUND["gamma"])) / len(found.gamma_)
         if not is_whole:
             axes |= {name: _near(best[name], grid, *_AROUND[name]) for name, grid in grids.items()}
         if rows == train.n_rows or perf_counter() - start + took * _GROWTH > seconds:
