@@ -50,8 +50,7 @@ class Derivation:
     seconds: dict = field(default_factory=dict)
 
     def run(self) -> BlockReduction:
-        if self.reducer.P < self.reducer.V:
-            raise InputError(f"P must be at least V, got P={self.reducer.P}, V={self.reducer.V}")
+        self.reducer.check_levels()
         self.scale = None if self.scale == "none" else self.scale
         self.part = self._kernel_part()
         given = self.means.work

@@ -65,10 +65,7 @@ class DeriveRS(Parameters, BaseReducer, parameters="kernel gamma coef0 degree ep
         if isinstance(self.kernel, str):
             parse_kernel(self.kernel, whose="DeriveRS", mixes=False)
         self.kernel_ = kernel = kernel_for(X, self.kernel, self.gamma, self.coef0, self.degree)
-        if self.P < self.V:
-            raise InputError(
-                f"P must be at least V: first-level cells are cut into second-level ones; got P={self.P}, V={self.V}"
-            )
+        self.check_levels()
         start, y = perf_counter(), np.unique(y, return_inverse=True)[1]
         if self.epsilon == 0:
             indices, beta, _, _ = distinct(X, weights, y)
@@ -100,6 +97,12 @@ class DeriveRS(Parameters, BaseReducer, parameters="kernel gamma coef0 degree ep
         levels = {"first_level": half_way - start, "second_level": share * rest, "derive": (1 - share) * rest}
         facts = {"kept": len(found.kept), "cells": cells, "residual_max": found.worst, "seconds": levels}
         return found.kept, found.beta, facts
+
+    def check_levels(self) -> None:
+        if self.P < self.V:
+            raise InputError(
+                f"P must be at least V: first-level cells are cut into second-level ones; got P={self.P}, V={self.V}"
+            )
 
     def _first_level(self, kernel, X, classes: list[np.ndarray], threads: int) -> list[np.ndarray]:
         """The partitions: rows of one class, at most P in each."""
