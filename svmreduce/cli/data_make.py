@@ -21,7 +21,13 @@ Examples:
 )
 @click.argument("name")
 @click.option("--rows", type=click.IntRange(min=1), required=True, help="Number of rows.")
-@click.option("--test-rows", type=click.IntRange(min=0), default=0, help="Also write this many test rows, to FILE.t.")
+@click.option(
+    "--test-rows",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Also write this many test rows: rows.txt.t for rows.txt, rows.txt.t.gz for rows.txt.gz, rows.t.parquet for "
+    "rows.parquet.",
+)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same rows.")
 @click.option("-o", "--output", metavar="FILE", required=True, help="The file; .gz, .bz2, .xz compress LIBSVM text.")
 @click.option(
@@ -43,6 +49,10 @@ def make(name, rows, test_rows, seed, output, file_format, settings, as_json, qu
 
     params = parse_settings(settings)
     is_parquet = file_format == "parquet" or (file_format is None and output.endswith(".parquet"))
+    if output.endswith(".parquet") and not is_parquet:
+        raise InputError(
+            f"{output}: the name says Parquet, --format says libsvm; leave out --format, or give another name"
+        )
     if is_parquet and output.endswith((".gz", ".bz2", ".xz")):
         raise InputError(f"{output}: Parquet files are compressed inside; give a name such as rows.parquet")
     jobs = [("train", rows, 0, output)]

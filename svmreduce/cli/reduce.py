@@ -75,6 +75,8 @@ def reduce(source, out, method, settings, n_features, as_json, quiet, **options)
     choices, reducer_class = take_choices(options), REDUCERS.get(method)
     if options["random_state"] is not None and "random_state" not in parameters_of(reducer_class):
         raise InputError(f"--seed: {method} uses no random numbers; leave it out")
+    if "threads" not in parameters_of(reducer_class):  # it works on one
+        options["threads"] = None
     settings = parse_settings(settings)
     context = {name: options.pop(name) for name in MEANS}
     reducer = build_method(method, reducer_class, given_flags(options, settings) | settings)

@@ -12,10 +12,10 @@ import click
 
 from svmreduce.cli.common import together
 from svmreduce.errors import DataNote, DataWarning
+from svmreduce.printable import listed
 
 _SCALERS = ("none", "standard", "zero_one", "minus_one_one", "max_abs", "unit")
 _IMPUTATIONS = ("mean", "median", "most_frequent")
-_SHOWN_CLASSES = 8
 _NUMBER = re.compile(r"(?<!\w)\d[\d.]*")
 _MANY = {"multiple": True, "metavar": "COLUMNS"}
 
@@ -78,8 +78,7 @@ def label_of_table(preparation, data, is_given: bool) -> tuple[str | int, str]:
         where = []
     if data.task == "classification":
         names = [label_key(label) for label in data.classes.tolist()]
-        more = ", …" if len(names) > _SHOWN_CLASSES else ""
-        where.append(f"{len(names)} class{'es' * (len(names) > 1)}: {', '.join(names[:_SHOWN_CLASSES])}{more}")
+        where.append(f"{len(names)} class{'es' * (len(names) > 1)}: {listed(names)}")
     else:
         where.append(f"numbers from {data.y.min():g} to {data.y.max():g}")
     name = schema.label if schema.label_name is None else schema.label_name

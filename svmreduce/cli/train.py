@@ -208,7 +208,7 @@ def _build(solver, solver_class, reducer, reducer_class, options, settings):
         parse_kernel(kernel, solver_class.kernels, whose=solver, mixes=solver_class.mixes_kernels)
     if len(solver_class.kernels) == 1:
         common["kernel"] = solver_class.kernels[0]
-    for key in common.keys() - known.keys() - {"kernel", "random_state"} - (reducer_own.keys() & SHARED):
+    for key in common.keys() - known.keys() - {"kernel", "random_state", "threads"} - (reducer_own.keys() & SHARED):
         raise nearest_name_error(f"parameter of {solver}", key, known)
     for_solver, for_reducer = share_parameters(solver_class, reducer_class, common, solver_own, reducer_own)
     method = build_method(solver, solver_class, for_solver)

@@ -44,6 +44,11 @@ def files_of(source: str | os.PathLike) -> list[Path]:
     return columnar_files(path) or [path]
 
 
+def has_all_columns(source: str | os.PathLike) -> bool:
+    """Whether a file is an array, which has all of its columns; LIBSVM text may leave out the last."""
+    return Path(source).is_file() and sniff(Path(source)) in ("npy", "idx")
+
+
 def exceeds(source: str | os.PathLike, limit: int) -> bool:
     """Whether the rows of a file would need more memory than this, by its header or by its size."""
     path = Path(source)
