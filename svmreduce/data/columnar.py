@@ -132,7 +132,7 @@ class ColumnarFiles:
         for file in self.files:
             row = 0
             for batch in self._batches(file, rows, chosen):
-                yield _as_table(batch, str(file), chosen, row)
+                yield _as_table(batch, self.path, file, chosen, row)
                 row += batch.num_rows
 
     def whole(self) -> Table:
@@ -144,7 +144,7 @@ class ColumnarFiles:
         if not batches:
             raise InputError(f"{self.path}: no rows; give a table with rows")
         with _reading(self.path):
-            return _as_table(pa.Table.from_batches(batches), str(self.path), names, 0)
+            return _as_table(pa.Table.from_batches(batches), self.path, self.path, names, 0)
 
     def _all_names(self) -> list[str]:
         other = [f"{name} ({kind})" for name, kind in self.columns.items() if kind not in (NUMBERS, WORDS)]
@@ -175,17 +175,17 @@ def _kind_of_type(kind) -> str:
     return NUMBERS if is_number or types.is_null(kind) else str(kind)
 
 
-def _as_table(batch, name: str, names: list[str], first_row: int) -> Table:
+def _as_table(batch, path: Path, file: Path, names: list[str], first_row: int) -> Table:
     values, words = np.empty((batch.num_rows, len(names))), {}
-    with _reading(Path(name)):
+    with _reading(file):
         for k, column in enumerate(batch.columns):
             values[:, k], cells = _cells_of(column)
             words |= {k: cells} if cells else {}
 
     def place(row: int, column: int) -> str:
-        return f"{name}, row {first_row + row}, column {names[column]!r}"
+        return f"{file}, row {first_row + row}, column {names[column]!r}"
 
-    return Table(name, names, values, words, place)
+    return Table(str(path), names, values, words, place)
 
 
 def _cells_of(column) -> tuple[np.ndarray, WordCells | None]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from svmreduce.core.parse import NUMBER
-from svmreduce.errors import InputError
+from svmreduce.errors import DataNote, InputError
 from svmreduce.label_keys import label_key
 
 ColumnChoice = int | str
@@ -62,7 +62,7 @@ class Table:
     values: np.ndarray
     words: dict[int, WordCells]
     place: Callable[[int, int], str]
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[DataNote, ...] = field(default=())
 
     @property
     def n_rows(self) -> int:

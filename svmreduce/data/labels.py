@@ -104,7 +104,8 @@ def matched_labels(
     labels, inverse = np.unique(y, return_inverse=True)
     keys = [label_key(label) for label in labels]
     own = {label_key(label): label for label in known.tolist()}
-    keys = [(renamed or {}).get(key, key) for key in _zero_for_minus_one(keys, own, name)]
+    keys = _booleans(_zero_for_minus_one(keys, own, name), own, name)
+    keys = [(renamed or {}).get(key, key) for key in keys]
     strange = [key for key in keys if key not in own]
     if strange and len(strange) == len(keys):
         raise InputError(
@@ -135,3 +136,14 @@ def _zero_for_minus_one(keys: list[str], own: dict, name: str) -> list[str]:
             note(f"{name}: label {here} is taken for the model's {there}")
             return [there if key == here else key for key in keys]
     return keys
+
+
+def _booleans(keys: list[str], own: dict, name: str) -> list[str]:
+    """Text has True and False, or true and FALSE, where Parquet files and arrays have 1 and 0."""
+    number = {"true": "1", "false": "-1" if "-1" in own else "0"}
+    spelt = {number.get(key.casefold(), key): key for key in own}
+    found = [spelt.get(number.get(key.casefold(), key), "") for key in keys]
+    if "" in found or own.keys() >= set(keys) or not spelt.keys() <= {"-1", "0", "1"}:
+        return keys
+    note(f"{name}: labels {listed(keys)} are taken for the model's {listed(found)}")
+    return found

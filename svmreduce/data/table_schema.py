@@ -181,14 +181,10 @@ class TableSchema:
                 start += column.width
         filled |= self._fill_numbers(table, positions, X)
         if filled:
-            note(f"{table.name}: missing values are filled (--impute): {_counts(filled)} of {table.n_rows} rows")
+            note(f"{table.name}: missing values are filled (--impute)", filled, table.n_rows, self)
         if unknown:
-            warnings.warn(
-                f"{table.name}: categories that training did not see are encoded as zeros; rows by column: "
-                f"{_counts(unknown)} of {table.n_rows}",
-                DataWarning,
-                stacklevel=2,
-            )
+            text = f"{table.name}: categories that training did not see are encoded as zeros; rows by column"
+            warnings.warn(DataWarning(text, unknown, table.n_rows, self), stacklevel=2)
         return X
 
     def _category_codes(self, table: Table, position: int, column: FeatureColumn) -> tuple[np.ndarray, int, int]:
@@ -254,7 +250,3 @@ def missing_values(table: Table, gaps: dict[int, np.ndarray], remedy: str) -> In
 
 def counted(word: str, entries: Sequence) -> str:
     return f"1 {word} is" if len(entries) == 1 else f"{len(entries)} {word}s are"
-
-
-def _counts(by_name: dict[str, int]) -> str:
-    return listed((f"{name} ({count})" for name, count in by_name.items()))
