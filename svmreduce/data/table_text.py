@@ -123,7 +123,7 @@ class _TableText:
             return as_utf8(self.source.data, self.known_encoding)
         except UnicodeDecodeError as error:
             line = self.source.lines_before + self.source.data.count(b"\n", 0, error.start) + 1
-            what = f"a byte that is not {error.encoding.upper()}, as the text before"
+            what = f"a byte that is not {error.encoding.upper()}, unlike the text before"
             raise InputError(f"{self.source.path}:{line}: {what}; give all lines in one encoding") from None
 
     @property

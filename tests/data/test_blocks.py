@@ -128,6 +128,19 @@ def damaged(path, start, stop):
     path.write_bytes(data)
 
 
+def test_a_file_has_one_encoding(tmp_path, small_pieces):
+    rows = ["a,label"] + [f"{k % 7},{'é' if k % 2 else 'ü'}" for k in range(2000)]
+    for encodings in (("cp1252", "cp1252"), ("utf-8-sig", "utf-8"), ("utf-8", "cp1252"), ("utf-8-sig", "cp1252")):
+        parts = ("".join(f"{row}\n" for row in part) for part in (rows[:1000], rows[1000:]))
+        text = b"".join(part.encode(encoding) for part, encoding in zip(parts, encodings, strict=True))
+        (tmp_path / "a.csv").write_bytes(text)
+        if encodings[0] == encodings[1] or encodings[1] == "utf-8":
+            assert set(joined(open_blocks(tmp_path / "a.csv"))[1]) == {"é", "ü"}
+            continue
+        with pytest.raises(InputError, match=r"a\.csv:1001: a byte that is not UTF-8"):
+            joined(open_blocks(tmp_path / "a.csv"))
+
+
 def test_bad_files_are_one_line_with_the_place(rows, tmp_path, small_pieces):
     X, y = rows
 
