@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 
-from svmreduce.data.column_kinds import EMPTY, WORDS, kind_of, numbers_of
+from svmreduce.data.column_kinds import EMPTY, EXACT, WORDS, kind_of, numbers_of
 from svmreduce.data.columns import Table
 from svmreduce.errors import DataWarning, InputError, note
 from svmreduce.label_keys import label_key
@@ -43,8 +43,17 @@ def task_of(y: np.ndarray) -> str:
     return "classification" if y.dtype.kind != "f" or bool((y == np.trunc(y)).all()) else "regression"
 
 
+def check_exact(y: np.ndarray, name: str) -> None:
+    """Refuse whole numbers so large that two classes may have become one."""
+    large = np.abs(y) >= EXACT if y.dtype.kind in "fiu" else np.zeros(1, bool)
+    if large.any():
+        raise InputError(f"{name}: labels beyond 2⁵³, such as {y[large.argmax()]:.0f}, are not read exactly; write the "
+                         "classes as words")  # fmt: skip
+
+
 def check_classes(name: str, y: np.ndarray, advice: str = "") -> None:
     """Refuse labels that are numbers to be estimated, or names of rows, rather than classes; warn of lonely rows."""
+    check_exact(y, name)
     labels, firsts, counts = np.unique(y, return_index=True, return_counts=True)
     classes = len(labels)
     if classes > _MANY_CLASSES and len(y) < _ROWS_PER_CLASS * classes:
