@@ -158,7 +158,7 @@ class ColumnarFiles:
             why = " ".join(str(error).split())[:160]
             raise InputError(f"{self.path}: give every column the same type in all files ({why})") from None
         with _reading(self.path):
-            return _as_table(joined, self.path, self.path, names, 0)
+            return _as_table(joined, self.path, self.path, names, 0, is_part=False)
 
     def _warn_of_others(self) -> None:
         """Rows in files that are not read would be missed in silence."""
@@ -197,7 +197,7 @@ def _kind_of_type(kind) -> str:
     return NUMBERS if is_number or types.is_null(kind) else str(kind)
 
 
-def _as_table(batch, path: Path, file: Path, names: list[str], first_row: int) -> Table:
+def _as_table(batch, path: Path, file: Path, names: list[str], first_row: int, is_part: bool = True) -> Table:
     values, words = np.empty((batch.num_rows, len(names))), {}
     with _reading(file):
         for k, column in enumerate(batch.columns):
@@ -207,7 +207,7 @@ def _as_table(batch, path: Path, file: Path, names: list[str], first_row: int) -
     def place(row: int, column: int) -> str:
         return f"{file}, row {first_row + row}, column {names[column]!r}"
 
-    return Table(str(path), names, values, words, place)
+    return Table(str(path), names, values, words, place, is_part=is_part)
 
 
 def _cells_of(column) -> tuple[np.ndarray, WordCells | None]:

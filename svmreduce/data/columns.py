@@ -55,6 +55,7 @@ class Table:
     place : function of row and column
         Where a cell is, for messages.
     notes : what was found out while it was read
+    is_part : whether there may be more rows in other tables
     """
 
     name: str
@@ -63,6 +64,7 @@ class Table:
     words: dict[int, WordCells]
     place: Callable[[int, int], str]
     notes: tuple[DataNote, ...] = field(default=())
+    is_part: bool = False
 
     @property
     def n_rows(self) -> int:

@@ -26,7 +26,7 @@ def labels_of(table: Table, place: int, strip: str = "") -> np.ndarray:
     if len(gaps):
         raise InputError(
             f"{table.place(int(gaps[0]), place)}: no label in column {table.title(place)}; "
-            f"rows without one: {len(gaps)}; leave them out"
+            f"rows without one{' in this block' * table.is_part}: {len(gaps)}; leave them out"
         )
     if kind != WORDS:
         return values.copy()

@@ -242,9 +242,9 @@ def _is_far(values: np.ndarray, column: FeatureColumn) -> bool:
 def missing_values(table: Table, gaps: dict[int, np.ndarray], remedy: str) -> InputError:
     column, rows = min(gaps.items(), key=lambda item: (item[1][0], item[0]))
     counts = listed((f"{table.title(k)} ({len(found)})" for k, found in gaps.items()))
-    place = table.place(int(rows[0]), column)
+    place, here = table.place(int(rows[0]), column), " in this block of rows" * table.is_part
     return InputError(
-        f"{place}: missing value in column {table.title(column)}; missing values by column: {counts}; {remedy}"
+        f"{place}: missing value in column {table.title(column)}; missing values by column{here}: {counts}; {remedy}"
     )
 
 

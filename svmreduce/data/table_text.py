@@ -104,7 +104,7 @@ def _as_table(arrays: dict[str, np.ndarray], text: _TableText, whole: object = N
     path = str(text.source.path)
     counted = zip(arrays["notes"].tolist(), arrays["counts"].tolist(), strict=True)
     notes = (DataNote(f"{path}: {note}", {"": count} if count else None, 0, whole) for note, count in counted)
-    return Table(path, names or None, values, words, place, tuple(notes))
+    return Table(path, names or None, values, words, place, tuple(notes), whole is not None)
 
 
 def _is_whole(arrays: dict[str, np.ndarray]) -> bool:
