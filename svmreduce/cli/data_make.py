@@ -36,8 +36,8 @@ Examples:
     "--format",
     "file_format",
     type=click.Choice(["libsvm", "parquet"]),
-    help="By default parquet for FILE.parquet and FILE.pq, else libsvm. Parquet is made in blocks that are seeded one by one: more "
-    "than 131072 rows of a seed are not those of LIBSVM text, and need no memory.",
+    help="By default parquet for FILE.parquet and FILE.pq, else libsvm. Parquet is made in blocks that are seeded one "
+    "by one: more than 131072 rows of a seed are not those of LIBSVM text, and need no memory.",
 )
 @click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="A parameter of the generator.")
 @json_option
