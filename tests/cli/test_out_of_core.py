@@ -50,6 +50,9 @@ def test_what_needs_all_rows_is_one_line(board, tmp_path):
     assert "--positive needs all rows in memory" in fails(*train, "--positive", "1")
     assert "probabilities are learned from rows in memory" in fails(*train, "-b", "1")
     assert "is learned from rows in memory" in fails(*train, "-t", "gaussian_diagonal")
+    write_parquet(tmp_path / "real.parquet", [(np.eye(2), np.array([0.5, 1.0]))])
+    real = ("train", "--solver", "aesvm", "--out-of-core", tmp_path / "real.parquet", model)
+    assert "the labels are real numbers, not classes" in fails(*real)
     assert "from files only" in fails("reduce", "--out-of-core", "iris", model)
     assert not model.exists() and np.all([path.suffix == ".parquet" for path in tmp_path.iterdir()])
 
