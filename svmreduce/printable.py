@@ -23,10 +23,15 @@ def one_line(text: object) -> str:
 
 
 def listed(words: Iterable[object], most: int = 8) -> str:
-    """The first of them, and how many more there are."""
-    words = list(map(str, words))
+    """The first of them, and how many more there are; one with a comma in double quotes."""
+    words = [quoted(str(word), ",") for word in words]
     more = f" and {len(words) - most} more" if len(words) > most else ""
     return ", ".join(words[:most]) + more
+
+
+def quoted(word: str, separators: str) -> str:
+    """In double quotes, as in CSV files, if it would not be one word otherwise."""
+    return '"' + word.replace('"', '""') + '"' if set(word) & {'"', *separators} else word
 
 
 def duration(seconds: float) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import shlex
 import sys
 import warnings
@@ -96,7 +98,7 @@ def bench(source, methods, test, out, html, yaml_file, as_json, quiet, n_feature
         config, split = _experiment(source, found, methods, options, {}, quiet)
         if copies := copied_rows(split.train.X, split.test.X):
             warnings.warn(copies, DataWarning, stacklevel=1)
-    folder = Path(out or Path("results", "runs", config.name))
+    folder = Path(out) if out else _folder_of(found["dataset"], config.name)
     say(f"{found['label']}" if found["label"] else None)
     say(f"{split.train.n_rows:,} training rows, {split.test.n_rows:,} test rows, {split.train.n_features} features"
         + (f", scaled ({found['scale']})" if found["scale"] not in (None, "none") else ""))  # fmt: skip
@@ -106,6 +108,17 @@ def bench(source, methods, test, out, html, yaml_file, as_json, quiet, n_feature
         click.echo(f"\nstopped; the records are safe in {folder}. The same command goes on from there.", err=True)
         sys.exit(EXIT_INTERRUPT)
     _conclude(outcome, folder, html, yaml_file, as_json, quiet, warned)
+
+
+def _folder_of(dataset: dict, name: str) -> Path:
+    """Under results/runs; another one if that holds the run of another file of this name."""
+    folder, file = Path("results", "runs", name), os.path.realpath(dataset.get("file", ""))
+    earlier = open_records(folder)
+    datasets = (earlier.config if earlier else {}).get("datasets", ())
+    others = [entry.get("file", "") for entry in datasets if isinstance(entry, dict)]
+    if others and file not in map(os.path.realpath, others):
+        return folder.with_name(f"{name}-{hashlib.sha256(file.encode()).hexdigest()[:6]}")
+    return folder
 
 
 def _speaker(start: float, silent: bool):

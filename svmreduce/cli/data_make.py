@@ -8,6 +8,8 @@ from svmreduce.cli.common import check_writable, json_option, parse_settings, pr
 from svmreduce.cli.data_records import record_of, record_text
 from svmreduce.errors import InputError
 
+_PARQUET = (".parquet", ".pq")
+
 
 @click.command(
     epilog="""\b
@@ -21,15 +23,21 @@ Examples:
 )
 @click.argument("name")
 @click.option("--rows", type=click.IntRange(min=1), required=True, help="Number of rows.")
-@click.option("--test-rows", type=click.IntRange(min=0), default=0, help="Also write this many test rows, to FILE.t.")
+@click.option(
+    "--test-rows",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Also write this many test rows: rows.txt.t for rows.txt, rows.txt.t.gz for rows.txt.gz, rows.t.parquet for "
+    "rows.parquet.",
+)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same rows.")
 @click.option("-o", "--output", metavar="FILE", required=True, help="The file; .gz, .bz2, .xz compress LIBSVM text.")
 @click.option(
     "--format",
     "file_format",
     type=click.Choice(["libsvm", "parquet"]),
-    help="By default parquet for FILE.parquet, else libsvm. Parquet is made in blocks that are seeded one by one: more "
-    "than 131072 rows of a seed are not those of LIBSVM text, and need no memory.",
+    help="By default parquet for FILE.parquet and FILE.pq, else libsvm. Parquet is made in blocks that are seeded one "
+    "by one: more than 131072 rows of a seed are not those of LIBSVM text, and need no memory.",
 )
 @click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="A parameter of the generator.")
 @json_option
@@ -42,7 +50,11 @@ def make(name, rows, test_rows, seed, output, file_format, settings, as_json, qu
     from svmreduce.data import synthetic
 
     params = parse_settings(settings)
-    is_parquet = file_format == "parquet" or (file_format is None and output.endswith(".parquet"))
+    is_parquet = file_format == "parquet" or (file_format is None and output.endswith(_PARQUET))
+    if output.endswith(_PARQUET) and not is_parquet:
+        raise InputError(
+            f"{output}: the name says Parquet, --format says libsvm; leave out --format, or give another name"
+        )
     if is_parquet and output.endswith((".gz", ".bz2", ".xz")):
         raise InputError(f"{output}: Parquet files are compressed inside; give a name such as rows.parquet")
     jobs = [("train", rows, 0, output)]
@@ -101,7 +113,7 @@ def _write_parquet(path: str, name: str, rows: int, seed: int, stream: int, para
 
 def _test_name(output: str) -> str:
     """``board.txt.gz`` -> ``board.txt.t.gz``: the test file is compressed like the training file."""
-    for suffix in (".gz", ".bz2", ".xz", ".parquet"):
+    for suffix in (".gz", ".bz2", ".xz", *_PARQUET):
         if output.endswith(suffix):
             return output.removesuffix(suffix) + ".t" + suffix
     return output + ".t"

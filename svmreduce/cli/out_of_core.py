@@ -67,9 +67,14 @@ def refuse_for_blocks(source: str, **given) -> None:
 
 def blocks_of(source: str, choices, n_features: int | None):
     from svmreduce.data.blocks import open_blocks
+    from svmreduce.data.labels import task_of
 
     refuse_for_blocks(source, positive=choices.positive)
-    return open_blocks(source, choices, n_features=n_features)
+    blocks = open_blocks(source, choices, n_features=n_features)
+    if task_of(next(iter(blocks))[1]) == "regression":
+        raise InputError(f"{source}: the labels are real numbers, not classes; if they are in another column, name it "
+                         "by --label; a regression needs all rows in memory")  # fmt: skip
+    return blocks
 
 
 def fit_in_blocks(method, blocks, choices, means: dict, max_seconds: float | None):

@@ -12,6 +12,7 @@ from svmreduce.cli.libsvm_options import LibsvmCommand, probability_option
 from svmreduce.cli.rows_to_predict import RowsToPredict
 from svmreduce.cli.table_options import data_warnings, prediction_options
 from svmreduce.errors import InputError
+from svmreduce.printable import quoted
 
 _EPILOG = """\b
 Examples:
@@ -114,7 +115,7 @@ def _report(scores: dict, rows: int, is_written: bool) -> None:
         click.echo(f"Balanced accuracy = {balanced}, F1 = {scores['f1']:.4f} ({of}){auc}")
         _picture(scores["labels"], scores["confusion"])
     else:
-        counts = "".join(f", {count} × {label}" for label, count in scores.get("predicted", {}).items())
+        counts = "".join(f", {count} × {quoted(label, ',')}" for label, count in scores.get("predicted", {}).items())
         hint = "" if is_written else "; name a file OUT to keep the labels"
         click.echo(f"Predicted {rows} rows without labels{counts}{hint}")
 
@@ -132,11 +133,6 @@ def _picture(labels: list[str], confusion: list[list[int]]) -> None:
     wrong = sorted((cell for cell in cells if cell[0] and cell[1] != cell[2]), reverse=True)
     for count, true, guess in wrong[:5]:
         click.echo(f"  {true} taken for {guess}: {count}")
-
-
-def quoted(word: str, separators: str) -> str:
-    """In double quotes, as in CSV files, if it would not be one word otherwise."""
-    return '"' + word.replace('"', '""') + '"' if set(word) & {'"', *separators} else word
 
 
 def _texts(labels, separators) -> list[str]:

@@ -75,6 +75,8 @@ def reduce(source, out, method, settings, n_features, as_json, quiet, **options)
     choices, reducer_class = take_choices(options), REDUCERS.get(method)
     if options["random_state"] is not None and "random_state" not in parameters_of(reducer_class):
         raise InputError(f"--seed: {method} uses no random numbers; leave it out")
+    if "threads" not in parameters_of(reducer_class):  # it works on one
+        options["threads"] = None
     settings = parse_settings(settings)
     context = {name: options.pop(name) for name in MEANS}
     reducer = build_method(method, reducer_class, given_flags(options, settings) | settings)
@@ -82,7 +84,8 @@ def reduce(source, out, method, settings, n_features, as_json, quiet, **options)
     if hasattr(reducer, "verbose"):
         reducer.verbose = not quiet and sys.stderr.isatty()
 
-    with data_warnings(quiet):
+    in_blocks = means is not None
+    with data_warnings(quiet, of_blocks=in_blocks, is_begun=in_blocks) as warned:
         if means is None:
             data, _, load = timed_rows(source, "train", n_features, choices, quiet)
             check_task(source, data, method, reducer_class)
@@ -97,7 +100,8 @@ def reduce(source, out, method, settings, n_features, as_json, quiet, **options)
     if means is None:
         reduction = reducer.fit_reduce(data.X, data.y)
     else:
-        reduction, rows = reduce_in_blocks(reducer, blocks, means)
+        with data_warnings(quiet, warned, of_blocks=True):
+            reduction, rows = reduce_in_blocks(reducer, blocks, means)
     start = perf_counter()
     write_libsvm(out, reduction.X, reduction.y)
     if is_table and not quiet:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 
@@ -12,10 +13,10 @@ import click
 
 from svmreduce.cli.common import together
 from svmreduce.errors import DataNote, DataWarning
+from svmreduce.printable import listed
 
 _SCALERS = ("none", "standard", "zero_one", "minus_one_one", "max_abs", "unit")
 _IMPUTATIONS = ("mean", "median", "most_frequent")
-_SHOWN_CLASSES = 8
 _NUMBER = re.compile(r"(?<!\w)\d[\d.]*")
 _MANY = {"multiple": True, "metavar": "COLUMNS"}
 
@@ -78,8 +79,7 @@ def label_of_table(preparation, data, is_given: bool) -> tuple[str | int, str]:
         where = []
     if data.task == "classification":
         names = [label_key(label) for label in data.classes.tolist()]
-        more = ", …" if len(names) > _SHOWN_CLASSES else ""
-        where.append(f"{len(names)} class{'es' * (len(names) > 1)}: {', '.join(names[:_SHOWN_CLASSES])}{more}")
+        where.append(f"{len(names)} class{'es' * (len(names) > 1)}: {listed(names)}")
     else:
         where.append(f"numbers from {data.y.min():g} to {data.y.max():g}")
     name = schema.label if schema.label_name is None else schema.label_name
@@ -87,31 +87,42 @@ def label_of_table(preparation, data, is_given: bool) -> tuple[str | int, str]:
 
 
 @contextmanager
-def data_warnings(quiet: bool, said: list[str] | None = None, *, of_blocks: bool = False):
+def data_warnings(quiet: bool, said: list[str] | None = None, *, of_blocks: bool = False, is_begun: bool = False):
     """Print notes and warnings about data that were not ``said``, unless an error ends the command. Gives that list.
 
-    Of the warnings ``of_blocks`` that differ in numbers only, the first is printed.
+    What is counted ``of_blocks`` is added up; not at all if reading has only just ``begun``. Of other warnings that
+    differ in numbers only, the first is printed.
     """
     said = [] if said is None else said
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DataWarning)
         yield said
-    alike: dict[str, set[str]] = defaultdict(set)
-    for warning in caught:
-        alike[_NUMBER.sub("#", str(warning.message))].add(str(warning.message))
-    for warning in caught:
-        text = str(warning.message)
-        if of_blocks:
-            others = alike.pop(_NUMBER.sub("#", text), None)
-            if others is None:
-                continue
-            text += f" (of {len(others)} blocks of rows, the first)" if len(others) > 1 else ""
+    pairs = [(warning, str(warning.message)) for warning in caught]
+    for warning, text in _of_all_blocks(caught, is_begun) if of_blocks else pairs:
         if not issubclass(warning.category, DataWarning):
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
         elif not issubclass(warning.category, DataNote):
             warn(None if text in said else text, said)
         elif not quiet:
             _note(text)
+
+
+def _of_all_blocks(caught: list, is_begun: bool) -> Iterator[tuple]:
+    """One warning, and its text, of those that are alike."""
+    alike = defaultdict(list)
+    for warning in caught:
+        is_counted = isinstance(warning.message, DataWarning) and warning.message.counts
+        alike[warning.message.text if is_counted else _NUMBER.sub("#", str(warning.message))].append(warning)
+    for same in alike.values():
+        if not getattr(same[0].message, "counts", None):
+            differing = len({str(warning.message) for warning in same})
+            of = f" (of {differing} blocks of rows, the first)" if differing > 1 else ""
+            yield same[0], f"{same[0].message}{of}"
+        elif not is_begun:
+            passes = defaultdict(Counter)  # once through the rows, or several times
+            for warning in same:
+                passes[id(warning.message.whole)].update(warning.message.counts)
+            yield same[0], str(DataWarning(same[0].message.text, max(passes.values(), key=Counter.total)))
 
 
 @cache

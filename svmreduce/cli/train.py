@@ -130,10 +130,11 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, as
         refuse_for_blocks(train, **refused, class_weight=given["class_weights"] and not balanced)
         if balanced:
             method.set_params(**{"solver__class_weight" if reducer else "class_weight": "balanced"})
-        with data_warnings(quiet) as warned:
+        with data_warnings(quiet, of_blocks=True, is_begun=True) as warned:
             blocks = blocks_of(train, choices, n_features)
         compile_off_the_clock(*(part.warm_up for part in (solver_class, reducer_class) if part), quiet=quiet)
-        data, preparation, rows, out_of_time = fit_in_blocks(method, blocks, choices, means, given["max_seconds"])
+        with data_warnings(quiet, warned, of_blocks=True):
+            data, preparation, rows, out_of_time = fit_in_blocks(method, blocks, choices, means, given["max_seconds"])
         warn(None if choices.scale else unequal_columns(data.X, preparation.titles), warned)
         record = _facts(method, rows, data.n_features) | ({"stopped_by": "max_seconds"} if out_of_time else {})
         record["seconds"] = {"read": method.reduction_.info["seconds"].get("read", 0.0), **record["seconds"]}
@@ -208,7 +209,7 @@ def _build(solver, solver_class, reducer, reducer_class, options, settings):
         parse_kernel(kernel, solver_class.kernels, whose=solver, mixes=solver_class.mixes_kernels)
     if len(solver_class.kernels) == 1:
         common["kernel"] = solver_class.kernels[0]
-    for key in common.keys() - known.keys() - {"kernel", "random_state"} - (reducer_own.keys() & SHARED):
+    for key in common.keys() - known.keys() - {"kernel", "random_state", "threads"} - (reducer_own.keys() & SHARED):
         raise nearest_name_error(f"parameter of {solver}", key, known)
     for_solver, for_reducer = share_parameters(solver_class, reducer_class, common, solver_own, reducer_own)
     method = build_method(solver, solver_class, for_solver)

@@ -19,6 +19,7 @@ from scipy import sparse
 from svmreduce.data.columnar import NUMBERS, WORDS, ColumnarFiles
 from svmreduce.data.columns import Table
 from svmreduce.data.formats import check_width, sniff
+from svmreduce.data.labels import check_exact
 from svmreduce.data.npy_pairs import NpyPair, plain_labels
 from svmreduce.data.number_tables import parts_of_tables, schema_of_numbers, warn_of_row_names
 from svmreduce.data.pieces import ROWS, block_rows, files_of, in_blocks, libsvm_pieces, raw_pieces
@@ -82,6 +83,7 @@ class Blocks:
     def __iter__(self) -> Iterator[Block]:
         self._check_unchanged()
         for X, y in in_blocks(self._parts(), self.rows):
+            check_exact(y, self.name)
             X = widened(X, self.n_features)
             yield X.toarray() if sparse.issparse(X) and not self.is_sparse else X, y
         self._check_unchanged()

@@ -22,7 +22,7 @@ _LIKE_A_NUMBER = re.compile(r"[-+]?[$€£]?\s?\d[\d.,' \u00a0]*\s?[%€$£]?")
 _INFINITE = re.compile(r"[-+]?inf(?:inity)?", re.IGNORECASE)
 _LIKE_A_NUMBERING = re.compile(r"(?:.*[_ ])?(?:id|index|no|nr|number)|unnamed_\d+|row.*", re.IGNORECASE)
 _MANY_WORDS = 50
-_EXACT = 2.0**53  # from here on whole numbers are rounded; ids of 64 bits are below 2⁶⁴
+EXACT = 2.0**53  # from here on whole numbers are rounded; ids of 64 bits are below 2⁶⁴
 _FIRST_DAY, _DAY = 19000000, re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])")
 
 
@@ -95,7 +95,7 @@ def warn_of_names(table: Table, column: int) -> None:
         return
     if _counts(values) or (_LIKE_A_NUMBERING.fullmatch(title) and _are_different(values)):
         what = "only numbers the rows"
-    elif _EXACT <= np.nanmax(np.abs(values)) < _EXACT * 2**11 and (values == np.rint(values)).all():
+    elif EXACT <= np.nanmax(np.abs(values)) < EXACT * 2**11 and (values == np.rint(values)).all():
         what = "has whole numbers beyond 2⁵³, as ids have, which are not read exactly"
     elif values.min() > _FIRST_DAY and all(_DAY.fullmatch(f"{value:.0f}") for value in np.unique(values)):
         what = "looks like dates written as year, month and day without a sign between them"

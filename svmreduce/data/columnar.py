@@ -6,6 +6,7 @@ pyarrow does the reading. It is an optional dependency, so it is imported where 
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -15,12 +16,12 @@ import numpy as np
 
 from svmreduce.data.columns import Table, WordCells, numbers_among
 from svmreduce.data.files import write_whole
-from svmreduce.errors import InputError, note
+from svmreduce.errors import DataWarning, InputError, note
 from svmreduce.memory import check_memory
 from svmreduce.printable import listed
 
 _MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}  # the last begins a stream of batches
-_SUFFIXES = (".parquet", ".arrow", ".feather", ".ipc")
+_SUFFIXES = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
 NUMBERS, WORDS = "numbers", "words"
 
 
@@ -28,8 +29,13 @@ def columnar_files(path: str | os.PathLike) -> list[Path]:
     """The Parquet or Arrow files that a path means, in the order of their names; none for another kind of file."""
     path = Path(path)
     if path.is_dir():
-        return sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES and file.name[0] not in "._")
+        return sorted(file for file in _visible(path) if file.suffix.lower() in _SUFFIXES)
     return [path] if path.is_file() and _kind(path) else []
+
+
+def _visible(folder: Path) -> list[Path]:
+    """Without what other programs put there for themselves, such as ``_SUCCESS``."""
+    return [file for file in folder.iterdir() if file.name[0] not in "._"]
 
 
 def _kind(path: Path) -> str | None:
@@ -66,7 +72,7 @@ class ColumnarFiles:
     Parameters
     ----------
     path : path
-        A file, or a folder whose files with the suffixes .parquet, .arrow, .feather and .ipc are meant.
+        A file, or a folder whose files with the suffixes .parquet, .pq, .arrow, .feather and .ipc are meant.
     """
 
     def __init__(self, path: str | os.PathLike):
@@ -128,23 +134,39 @@ class ColumnarFiles:
 
     def tables(self, rows: int, names: list[str] | None = None) -> Iterator[Table]:
         """These columns, all if not given, of at most so many rows at a time."""
+        self._warn_of_others()
         chosen = self._all_names() if names is None else names
         for file in self.files:
             row = 0
             for batch in self._batches(file, rows, chosen):
-                yield _as_table(batch, str(file), chosen, row)
+                yield _as_table(batch, self.path, file, chosen, row)
                 row += batch.num_rows
 
     def whole(self) -> Table:
         """All rows at once."""
+        self._warn_of_others()
         names, pa = self._all_names(), pyarrow()
         what = f"{self.path}: {self.n_rows} rows of {len(names)} columns"
         check_memory(24.0 * (self.n_rows or 0) * len(names), what, "give fewer rows")
         batches = [batch for file in self.files for batch in self._batches(file, 1 << 17, names)]
         if not batches:
             raise InputError(f"{self.path}: no rows; give a table with rows")
+        try:
+            tables = map(pa.Table.from_batches, ([batch] for batch in batches))
+            joined = pa.concat_tables(tables, promote_options="permissive")
+        except pa.ArrowException as error:
+            why = " ".join(str(error).split())[:160]
+            raise InputError(f"{self.path}: give every column the same type in all files ({why})") from None
         with _reading(self.path):
-            return _as_table(pa.Table.from_batches(batches), str(self.path), names, 0)
+            return _as_table(joined, self.path, self.path, names, 0, is_part=False)
+
+    def _warn_of_others(self) -> None:
+        """Rows in files that are not read would be missed in silence."""
+        others = sorted({*_visible(self.path)} - {*self.files}) if self.path.is_dir() else []
+        if others:
+            names = listed(file.name for file in others)
+            text = f"{self.path}: only its {', '.join(_SUFFIXES)} files are read, not {names}"
+            warnings.warn(text, DataWarning, stacklevel=3)
 
     def _all_names(self) -> list[str]:
         other = [f"{name} ({kind})" for name, kind in self.columns.items() if kind not in (NUMBERS, WORDS)]
@@ -175,17 +197,17 @@ def _kind_of_type(kind) -> str:
     return NUMBERS if is_number or types.is_null(kind) else str(kind)
 
 
-def _as_table(batch, name: str, names: list[str], first_row: int) -> Table:
+def _as_table(batch, path: Path, file: Path, names: list[str], first_row: int, is_part: bool = True) -> Table:
     values, words = np.empty((batch.num_rows, len(names))), {}
-    with _reading(Path(name)):
+    with _reading(file):
         for k, column in enumerate(batch.columns):
             values[:, k], cells = _cells_of(column)
             words |= {k: cells} if cells else {}
 
     def place(row: int, column: int) -> str:
-        return f"{name}, row {first_row + row}, column {names[column]!r}"
+        return f"{file}, row {first_row + row}, column {names[column]!r}"
 
-    return Table(name, names, values, words, place)
+    return Table(str(path), names, values, words, place, is_part=is_part)
 
 
 def _cells_of(column) -> tuple[np.ndarray, WordCells | None]:

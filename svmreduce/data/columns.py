@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from svmreduce.core.parse import NUMBER
-from svmreduce.errors import InputError
+from svmreduce.errors import DataNote, InputError
 from svmreduce.label_keys import label_key
 
 ColumnChoice = int | str
@@ -55,6 +55,7 @@ class Table:
     place : function of row and column
         Where a cell is, for messages.
     notes : what was found out while it was read
+    is_part : whether there may be more rows in other tables
     """
 
     name: str
@@ -62,7 +63,8 @@ class Table:
     values: np.ndarray
     words: dict[int, WordCells]
     place: Callable[[int, int], str]
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[DataNote, ...] = field(default=())
+    is_part: bool = False
 
     @property
     def n_rows(self) -> int:

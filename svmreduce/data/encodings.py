@@ -9,12 +9,15 @@ _BOMS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM
 _SAMPLE = 4096
 
 
-def as_utf8(data: bytes) -> tuple[bytes, str]:
-    """The text as UTF-8 without a byte order mark, and the encoding that it had."""
-    encoding = _encoding_of(data)
-    if encoding == "utf-8":
+def as_utf8(data: bytes, known: str | None = None) -> tuple[bytes, str]:
+    """The text as UTF-8 without a byte order mark, and the encoding that it had.
+
+    A byte that its encoding does not have is a UnicodeDecodeError. Pieces of a text have that ``known`` from earlier.
+    """
+    encoding = known or _encoding_of(data)
+    if encoding == "utf-8" and not known:
         return data, encoding
-    return data.decode(encoding, "replace").encode(), encoding.removesuffix("-sig")
+    return data.decode(encoding).encode(), encoding.removesuffix("-sig")
 
 
 def _encoding_of(data: bytes) -> str:

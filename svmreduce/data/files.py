@@ -12,6 +12,8 @@ import gzip
 import hashlib
 import lzma
 import os
+import signal
+import threading
 import zlib
 from collections.abc import Iterator
 from functools import cached_property
@@ -99,7 +101,28 @@ def write_whole(path: str | os.PathLike) -> Iterator[BinaryIO]:
 
     A link stays a link: the file it leads to is written. A pipe or a device is written to as it is.
     """
-    path, unfinished = Path(path), None
+    with _ended_as_by_ctrl_c(), _written_whole(Path(path)) as stream:
+        yield stream
+
+
+@contextlib.contextmanager
+def _ended_as_by_ctrl_c() -> Iterator[None]:
+    """SIGTERM, and a terminal that is closed, end the block by KeyboardInterrupt, so that it can clean up."""
+    known = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+    is_main = threading.current_thread() is threading.main_thread()  # no other thread may handle signals
+    taken = [number for number in known if is_main and signal.getsignal(number) == signal.SIG_DFL]
+    for number in taken:
+        signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
+
+
+@contextlib.contextmanager
+def _written_whole(path: Path) -> Iterator[BinaryIO]:
+    unfinished = None
     try:
         target = place = path
         if not is_special(path):

@@ -35,7 +35,7 @@ from svmreduce.data.npy_pairs import NPY_MAGIC, NpyPair
 from svmreduce.data.preparation import Choices, Preparation
 from svmreduce.data.table_text import TextFormat, read_text_table
 from svmreduce.data.tables import read_table, read_tables
-from svmreduce.errors import DataNote, InputError
+from svmreduce.errors import InputError
 from svmreduce.memory import check_columns
 from svmreduce.rows import best_layout
 from svmreduce.types import Dataset, Matrix
@@ -136,7 +136,7 @@ def read_rows(path: str | os.PathLike, *, n_features: int | None = None, header:
     if kind == "table":
         table = read_text_table(source, TextFormat(header=header))
         for note in table.notes:
-            warnings.warn(f"{path}: {note}", DataNote, stacklevel=2)
+            warnings.warn(note, stacklevel=2)
         return table
     if kind == "libsvm":
         X, y = _libsvm_from(source, n_features)

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 
-from svmreduce.data.column_kinds import EMPTY, WORDS, kind_of, numbers_of
+from svmreduce.data.column_kinds import EMPTY, EXACT, WORDS, kind_of, numbers_of
 from svmreduce.data.columns import Table
 from svmreduce.errors import DataWarning, InputError, note
 from svmreduce.label_keys import label_key
@@ -26,7 +26,7 @@ def labels_of(table: Table, place: int, strip: str = "") -> np.ndarray:
     if len(gaps):
         raise InputError(
             f"{table.place(int(gaps[0]), place)}: no label in column {table.title(place)}; "
-            f"rows without one: {len(gaps)}; leave them out"
+            f"rows without one{' in this block' * table.is_part}: {len(gaps)}; leave them out"
         )
     if kind != WORDS:
         return values.copy()
@@ -43,8 +43,17 @@ def task_of(y: np.ndarray) -> str:
     return "classification" if y.dtype.kind != "f" or bool((y == np.trunc(y)).all()) else "regression"
 
 
+def check_exact(y: np.ndarray, name: str) -> None:
+    """Refuse whole numbers so large that two classes may have become one."""
+    large = np.abs(y) >= EXACT if y.dtype.kind in "fiu" else np.zeros(1, bool)
+    if large.any():
+        raise InputError(f"{name}: labels beyond 2⁵³, such as {y[large.argmax()]:.0f}, are not read exactly; write the "
+                         "classes as words")  # fmt: skip
+
+
 def check_classes(name: str, y: np.ndarray, advice: str = "") -> None:
     """Refuse labels that are numbers to be estimated, or names of rows, rather than classes; warn of lonely rows."""
+    check_exact(y, name)
     labels, firsts, counts = np.unique(y, return_index=True, return_counts=True)
     classes = len(labels)
     if classes > _MANY_CLASSES and len(y) < _ROWS_PER_CLASS * classes:
@@ -104,7 +113,8 @@ def matched_labels(
     labels, inverse = np.unique(y, return_inverse=True)
     keys = [label_key(label) for label in labels]
     own = {label_key(label): label for label in known.tolist()}
-    keys = [(renamed or {}).get(key, key) for key in _zero_for_minus_one(keys, own, name)]
+    keys = _booleans(_zero_for_minus_one(keys, own, name), own, name)
+    keys = [(renamed or {}).get(key, key) for key in keys]
     strange = [key for key in keys if key not in own]
     if strange and len(strange) == len(keys):
         raise InputError(
@@ -135,3 +145,14 @@ def _zero_for_minus_one(keys: list[str], own: dict, name: str) -> list[str]:
             note(f"{name}: label {here} is taken for the model's {there}")
             return [there if key == here else key for key in keys]
     return keys
+
+
+def _booleans(keys: list[str], own: dict, name: str) -> list[str]:
+    """Text has True and False, or true and FALSE, where Parquet files and arrays have 1 and 0."""
+    number = {"true": "1", "false": "-1" if "-1" in own else "0"}
+    spelt = {number.get(key.casefold(), key): key for key in own}
+    found = [spelt.get(number.get(key.casefold(), key), "") for key in keys]
+    if "" in found or own.keys() >= set(keys) or not spelt.keys() <= {"-1", "0", "1"}:
+        return keys
+    note(f"{name}: labels {listed(keys)} are taken for the model's {listed(found)}")
+    return found

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from svmreduce.data.columns import ColumnChoice, Table
-from svmreduce.data.pieces import block_rows
+from svmreduce.data.pieces import block_rows, has_all_columns
 from svmreduce.data.preparation import Preparation, numbered_preparation
 from svmreduce.errors import InputError
 from svmreduce.types import Dataset, Matrix
@@ -58,7 +58,7 @@ class NewRows:
 
     def _first(self, raw: Table | Dataset) -> Table | Dataset:
         known = f"but the model was trained on {self.n_features}"
-        if isinstance(raw, Dataset) and raw.name.endswith(".npy") and raw.n_features < self.n_features:
+        if isinstance(raw, Dataset) and raw.n_features < self.n_features and has_all_columns(raw.name):
             raise InputError(f"{raw.name}: {raw.n_features} columns, {known}; give all of them")
         if self.preparation is None:
             if self.no_label and isinstance(raw, Table) and raw.n_columns > self.n_features:

@@ -47,7 +47,9 @@ def parts_of_tables(tables: Callable, columns: list[int], label: int) -> Iterato
         if are_words and y.dtype.kind != "U":
             y = np.array([label_key(value) for value in y.tolist()])
         elif not are_words and y.dtype.kind == "U":
-            raise InputError(f"{table.name}: the label {y[0]!r} comes after labels that are numbers; write all alike")
+            row = int(table.words[label].rows[0])
+            what = f"the label {y[row]!r} comes after labels that are numbers"
+            raise InputError(f"{table.place(row, label)}: {what}; write all alike")
         yield X, y
 
 

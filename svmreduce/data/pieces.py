@@ -17,7 +17,7 @@ from svmreduce.data.libsvm_text import MAX_INDEX, parse_libsvm, to_csr
 from svmreduce.data.npy_pairs import NpyPair
 from svmreduce.data.table_text import TextFormat, table_pieces
 from svmreduce.data.text_pieces import text_pieces
-from svmreduce.errors import DataNote, InputError
+from svmreduce.errors import InputError
 from svmreduce.memory import check_columns
 from svmreduce.rows import widened
 from svmreduce.types import Dataset, Matrix
@@ -42,6 +42,11 @@ def files_of(source: str | os.PathLike) -> list[Path]:
     if path.is_file() and sniff(path) == "npy":
         return NpyPair(path).files
     return columnar_files(path) or [path]
+
+
+def has_all_columns(source: str | os.PathLike) -> bool:
+    """Whether a file is an array, which has all of its columns; LIBSVM text may leave out the last."""
+    return Path(source).is_file() and sniff(Path(source)) in ("npy", "idx")
 
 
 def exceeds(source: str | os.PathLike, limit: int) -> bool:
@@ -76,8 +81,8 @@ def raw_pieces(
         yield from libsvm_pieces(path, n_features)
     elif kind == "table":
         for table in table_pieces(path, TextFormat(header=header)):
-            for text in table.notes:
-                warnings.warn(f"{path}: {text}", DataNote, stacklevel=2)
+            for note in table.notes:
+                warnings.warn(note, stacklevel=2)
             yield table
     else:
         yield read_rows(path, n_features=n_features)

@@ -181,14 +181,10 @@ class TableSchema:
                 start += column.width
         filled |= self._fill_numbers(table, positions, X)
         if filled:
-            note(f"{table.name}: missing values are filled (--impute): {_counts(filled)} of {table.n_rows} rows")
+            note(f"{table.name}: missing values are filled (--impute)", filled, table.n_rows, self)
         if unknown:
-            warnings.warn(
-                f"{table.name}: categories that training did not see are encoded as zeros; rows by column: "
-                f"{_counts(unknown)} of {table.n_rows}",
-                DataWarning,
-                stacklevel=2,
-            )
+            text = f"{table.name}: categories that training did not see are encoded as zeros; rows by column"
+            warnings.warn(DataWarning(text, unknown, table.n_rows, self), stacklevel=2)
         return X
 
     def _category_codes(self, table: Table, position: int, column: FeatureColumn) -> tuple[np.ndarray, int, int]:
@@ -246,15 +242,11 @@ def _is_far(values: np.ndarray, column: FeatureColumn) -> bool:
 def missing_values(table: Table, gaps: dict[int, np.ndarray], remedy: str) -> InputError:
     column, rows = min(gaps.items(), key=lambda item: (item[1][0], item[0]))
     counts = listed((f"{table.title(k)} ({len(found)})" for k, found in gaps.items()))
-    place = table.place(int(rows[0]), column)
+    place, here = table.place(int(rows[0]), column), " in this block of rows" * table.is_part
     return InputError(
-        f"{place}: missing value in column {table.title(column)}; missing values by column: {counts}; {remedy}"
+        f"{place}: missing value in column {table.title(column)}; missing values by column{here}: {counts}; {remedy}"
     )
 
 
 def counted(word: str, entries: Sequence) -> str:
     return f"1 {word} is" if len(entries) == 1 else f"{len(entries)} {word}s are"
-
-
-def _counts(by_name: dict[str, int]) -> str:
-    return listed((f"{name} ({count})" for name, count in by_name.items()))

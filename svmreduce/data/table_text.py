@@ -32,7 +32,7 @@ from svmreduce.data.table_fields import (
     likely_separator,
 )
 from svmreduce.data.text_pieces import TextPiece, text_pieces
-from svmreduce.errors import InputError
+from svmreduce.errors import DataNote, InputError
 from svmreduce.memory import check_memory
 
 SEPARATORS = (",", ";", "\t", " ", "|", ":")
@@ -74,21 +74,22 @@ def read_text_table(source: Source, form: TextFormat) -> Table:
 
 def table_pieces(path: str | os.PathLike, form: TextFormat) -> Iterator[Table]:
     """The table of a file in pieces of whole lines, each as :func:`read_text_table` would read it."""
-    names, width = np.empty(0, str), None
+    names, width, whole, encoding = np.empty(0, str), None, object(), None
     for piece in text_pieces(path):
-        text = _TableText(piece, form)
+        text = _TableText(piece, form, encoding)
+        encoding = encoding or (None if piece.data.isascii() else text.encoding)
         if not text.text.data.strip():  # comments and blank lines only
             continue
         arrays = text.parsed(width)
         if width is None:
             names, width = arrays["names"], arrays["values"].shape[1]
             form = TextFormat(text.separator, header=False)
-        yield _as_table({**arrays, "names": names}, text)
+        yield _as_table({**arrays, "names": names}, text, whole)
     if width is None:
         raise _no_rows(path)
 
 
-def _as_table(arrays: dict[str, np.ndarray], text: _TableText) -> Table:
+def _as_table(arrays: dict[str, np.ndarray], text: _TableText, whole: object = None) -> Table:
     values, names = arrays["values"], arrays["names"].tolist()
     words = {
         k: WordCells(arrays[f"rows{k}"], arrays[f"codes{k}"], arrays[f"words{k}"].tolist())
@@ -100,7 +101,10 @@ def _as_table(arrays: dict[str, np.ndarray], text: _TableText) -> Table:
         mark = values.view(np.int64)[row, column : column + 1]
         return text.text.place(int(parse.offset_in(mark)[0]))
 
-    return Table(str(text.source.path), names or None, values, words, place, tuple(arrays["notes"].tolist()))
+    path = str(text.source.path)
+    counted = zip(arrays["notes"].tolist(), arrays["counts"].tolist(), strict=True)
+    notes = (DataNote(f"{path}: {note}", {"": count} if count else None, 0, whole) for note, count in counted)
+    return Table(path, names or None, values, words, place, tuple(notes), whole is not None)
 
 
 def _is_whole(arrays: dict[str, np.ndarray]) -> bool:
@@ -110,12 +114,21 @@ def _is_whole(arrays: dict[str, np.ndarray]) -> bool:
 class _TableText:
     """The text of one table, cut into cells when it is asked to."""
 
-    def __init__(self, source: Source | TextPiece, form: TextFormat):
-        self.source, self.form = source, form
+    def __init__(self, source: Source | TextPiece, form: TextFormat, known_encoding: str | None = None):
+        self.source, self.form, self.known_encoding = source, form, known_encoding
 
     @cached_property
     def _utf8(self) -> tuple[bytes, str]:
-        return as_utf8(self.source.data)
+        try:
+            return as_utf8(self.source.data, self.known_encoding)
+        except UnicodeDecodeError as error:
+            line = self.source.lines_before + self.source.data.count(b"\n", 0, error.start) + 1
+            what = f"a byte that is not {error.encoding.upper()}, unlike the text before"
+            raise InputError(f"{self.source.path}:{line}: {what}; give all lines in one encoding") from None
+
+    @property
+    def encoding(self) -> str:
+        return self._utf8[1]
 
     @cached_property
     def lines(self) -> list[bytes]:
@@ -164,16 +177,16 @@ class _TableText:
 
     def parsed(self, width: int | None = None) -> dict[str, np.ndarray]:
         """Everything that a Table is made of, as arrays; ``width`` is that of an earlier piece of the file."""
-        text, notes = self.text, []
+        text, notes = self.text, {}  # with the number of lines, or 0
         first = _first_lines(text)
         cut = [self._cut(line.group()) for line in first]
         has_header = self.form.header
         if has_header is None:
             has_header, why = guess_header(cut)
-            notes += [f"line 1 is taken for {'a header' if has_header else 'data'}: {why}"] if why else []
+            notes |= {f"line 1 is taken for {'a header' if has_header else 'data'}: {why}": 0} if why else {}
         if self.n_comments:
-            notes.append(f"lines left out as comments, because they begin with # and do not have {len(cut[0])} fields: "
-                         f"{self.n_comments}")  # fmt: skip
+            without = f"they begin with # and do not have {len(cut[0])} fields"
+            notes[f"lines left out as comments, because {without}"] = self.n_comments
         if has_header and len(first) == 1:
             text.fail(first[0].end() - 1, "no data rows after the header", "give a table with rows")
         text.start_at(first[0].end() if has_header else 0)
@@ -187,12 +200,13 @@ class _TableText:
         if width and last == width and not ends_blank:
             text.fail(first[0].start(), f"more than {width} fields in a table of {width} columns", _SAME_NUMBER)
         if ends_blank and (last == width if width else not (names and cut[0][last])):
-            notes.append("every line ends with a separator; the empty last column is left out")
+            notes["every line ends with a separator; the empty last column is left out"] = 0
             values, names = np.ascontiguousarray(values[:, :last]), names[:last]
             del words[last]
-        if self._utf8[1] != "utf-8":
-            notes.append(f"read as {self._utf8[1].upper()}")
-        arrays = {"values": values, "names": np.array(names, str), "notes": np.array(notes, str)}
+        if self.encoding != "utf-8":
+            notes[f"read as {self.encoding.upper()}"] = 0
+        arrays = {"values": values, "names": np.array(names, str)}
+        arrays |= {"notes": np.array([*notes], str), "counts": np.array([*notes.values()], np.int64)}
         for k, (rows, codes, found) in words.items():
             if len(rows):
                 arrays |= {f"rows{k}": rows, f"codes{k}": codes, f"words{k}": np.array(found, str)}

@@ -47,8 +47,8 @@ class BlockSample:
             self._sift()
             self._bound = 2 * self._held
         if self._bytes() > self.most_bytes:
-            raise InputError(f"a random sample of {self._held} rows needs {self._bytes() / 2**20:.0f} MB, more than "
-                             "--memory allows: keep fewer rows")  # fmt: skip
+            raise InputError(f"a random sample of {self._held} rows needs more than --memory allows: keep fewer "
+                             "rows, or give more by --memory")  # fmt: skip
 
     def _keep(self, X, codes, drawn, numbers) -> None:
         near = np.flatnonzero(drawn <= self._limits()[codes])

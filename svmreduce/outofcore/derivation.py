@@ -171,9 +171,8 @@ class Derivation:
         for section, X, arrays in table.results():
             held += row_bytes(X) * X.shape[0]
             if held > self.means.memory_bytes:
-                raise InputError(f"{self.blocks.name}: the kept rows alone need more than "
-                                 f"{self.means.memory_bytes >> 20} MB of memory: give a larger epsilon than "
-                                 f"{self.reducer.epsilon:g}, or more by --memory")  # fmt: skip
+                raise InputError(f"{self.blocks.name}: the kept rows alone need more than --memory allows: give a "
+                                 f"larger epsilon than {self.reducer.epsilon:g}, or more by --memory")  # fmt: skip
             parts.append((X, arrays["beta"], arrays["numbers"]))
             codes.append(np.full(X.shape[0], section.code))
             worst, cells = max(worst, float(arrays["facts"][0])), cells + int(arrays["facts"][1])

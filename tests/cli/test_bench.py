@@ -1,10 +1,13 @@
 """``bench``: one small run, and what is refused before anything runs."""
 
 import json
+import re
+import shutil
 
 import numpy as np
 import pytest
 
+from svmreduce.cli.bench import _folder_of
 from svmreduce.data.libsvm_text import write_libsvm
 from tests.cli.commands import call, fails
 
@@ -60,3 +63,11 @@ def test_bench_refuses_what_it_cannot_judge(tmp_path):
     assert "did you mean 'nystroem'" in fails("bench", one, "nystrom")
     assert "key=value" in fails("bench", one, "rsvm,0.5")
     assert "no such file" in fails("bench", tmp_path / "nothing.csv")
+
+
+def test_files_of_the_same_stem_have_folders_of_their_own(found, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(found[0] / "run", tmp_path / "results" / "runs" / "bench-train")
+    own, other = (_folder_of({"file": str(found[0] / name)}, "bench-train").name for name in ("train", "train.csv"))
+    assert own == "bench-train" and re.fullmatch("bench-train-[0-9a-f]{6}", other)
+    assert _folder_of({"name": "train"}, "bench-train").name != "bench-train"

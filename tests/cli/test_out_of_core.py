@@ -1,12 +1,14 @@
 """``reduce`` and ``train`` on rows that stay on the disk."""
 
 import json
+import warnings
 
 import numpy as np
 import pytest
 
-from svmreduce.data import synthetic
+from svmreduce.data import synthetic, text_pieces
 from svmreduce.data.columnar import write_parquet
+from svmreduce.errors import DataWarning
 from tests.cli.commands import call, fails
 
 
@@ -48,5 +50,21 @@ def test_what_needs_all_rows_is_one_line(board, tmp_path):
     assert "--positive needs all rows in memory" in fails(*train, "--positive", "1")
     assert "probabilities are learned from rows in memory" in fails(*train, "-b", "1")
     assert "is learned from rows in memory" in fails(*train, "-t", "gaussian_diagonal")
+    write_parquet(tmp_path / "real.parquet", [(np.eye(2), np.array([0.5, 1.0]))])
+    real = ("train", "--solver", "aesvm", "--out-of-core", tmp_path / "real.parquet", model)
+    assert "the labels are real numbers, not classes" in fails(*real)
     assert "from files only" in fails("reduce", "--out-of-core", "iris", model)
     assert not model.exists() and np.all([path.suffix == ".parquet" for path in tmp_path.iterdir()])
+
+
+def test_each_note_is_printed_once_and_counts_all_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr(text_pieces, "PIECE_BYTES", 500)
+    lines = [f"{k % 7},{k % 5},{k % 2},\n" + "# remark\n" * (k % 10 == 0) for k in range(300)]
+    (tmp_path / "a.csv").write_text("a,b,label,\n" + "".join(lines))
+    words = ["reduce", "--method", "random", "--set", "share=0.1", "--threads", 2, "--out-of-core", tmp_path / "a.csv"]
+    with warnings.catch_warnings(record=True) as leaked:
+        warnings.simplefilter("always", DataWarning)
+        assert call(*words, tmp_path / "small", "-q").stderr == ""
+        said = call(*words, tmp_path / "small").stderr
+    assert said.count("ends with a separator") == said.count("as comments") == 1 and not leaked
+    assert "do not have 4 fields: 30\n" in said

@@ -117,6 +117,31 @@ def test_a_table_with_words_and_scaling_in_blocks(tmp_path, monkeypatch):
     assert texts[0] == texts[1] == texts[2]
 
 
+def test_booleans_are_the_same_labels_in_every_format_and_strange_words_are_counted_over_all_blocks(
+    tmp_path, monkeypatch
+):
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"colour": random.choice(["red", "blue"], 300), "size": random.normal(size=300)})
+    frame["label"] = frame["size"] > 0
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_parquet(tmp_path / "a.parquet")
+    (tmp_path / "lower.csv").write_text((tmp_path / "a.csv").read_text().replace("True", "true"))
+    for kind in ("csv", "parquet"):
+        assert call("train", "-C", 10, tmp_path / f"a.{kind}", tmp_path / f"{kind}.model").exit_code == 0
+    models = [tmp_path / "csv.model", tmp_path / "parquet.model"]
+    for name in ("a.csv", "a.parquet", "lower.csv"):
+        found = json.loads(call("score", "--json", tmp_path / name, *models).stdout)["models"]
+        assert min(entry["accuracy"] for entry in found) > 0.9
+    monkeypatch.setattr(text_pieces, "PIECE_BYTES", 1500)
+    frame.loc[::3, "colour"] = "green"
+    frame.to_csv(tmp_path / "green.csv", index=False)
+    said = call("score", "--json", "--memory", "1k", tmp_path / "green.csv", *models)
+    assert said.stderr.count("encoded as zeros") == 1 and "colour (100)\n" in said.stderr
+    frame["label"] = frame["colour"]
+    frame.to_csv(tmp_path / "other.csv", index=False)
+    assert "the model knows True, False" in fails("score", tmp_path / "other.csv", models[0])
+
+
 def test_a_failure_half_way_leaves_no_output(models, monkeypatch):
     folder, _, _ = models
     monkeypatch.setattr(text_pieces, "PIECE_BYTES", 1000)
@@ -126,6 +151,9 @@ def test_a_failure_half_way_leaves_no_output(models, monkeypatch):
     assert "all:201:5" in said and not list(folder.glob("*out*")) and not list(folder.glob(".*out*"))
     np.save(folder / "unlabelled_X.npy", np.zeros((3, 3)))
     assert "has no labels" in fails("score", folder / "unlabelled_X.npy", folder / "exact")
+    with open(folder / "array", "wb") as file:
+        np.save(file, np.zeros((3, 1)))
+    assert "array: 1 columns, but the model" in fails("predict", folder / "array", folder / "exact")
 
 
 def test_make_parquet(tmp_path):
@@ -136,3 +164,5 @@ def test_make_parquet(tmp_path):
     assert list(frame) == ["x1", "x2", "label"]
     assert np.array_equal(frame[["x1", "x2"]], synthetic.make("blobs", 300, 0).X)
     assert (tmp_path / "b.t.parquet").exists()
+    text = fails("data", "make", "blobs", "--rows", 9, "--format", "libsvm", "-o", tmp_path / "c.parquet")
+    assert "the name says Parquet" in text

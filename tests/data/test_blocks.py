@@ -11,9 +11,10 @@ from svmreduce.data import synthetic, text_pieces
 from svmreduce.data.blocks import Blocks, open_blocks
 from svmreduce.data.columnar import write_parquet
 from svmreduce.data.formats import load_training
+from svmreduce.data.labels import check_classes
 from svmreduce.data.libsvm_text import write_libsvm
 from svmreduce.data.preparation import Choices
-from svmreduce.errors import InputError
+from svmreduce.errors import DataWarning, InputError
 from svmreduce.memory import memory_limit
 
 
@@ -126,6 +127,42 @@ def damaged(path, start, stop):
     data = bytearray(path.read_bytes())
     data[start:stop] = bytes(255 - byte for byte in data[start:stop])
     path.write_bytes(data)
+
+
+def test_a_file_has_one_encoding(tmp_path, small_pieces):
+    rows = ["a,label"] + [f"{k % 7},{'é' if k % 2 else 'ü'}" for k in range(2000)]
+    for encodings in (("cp1252", "cp1252"), ("utf-8-sig", "utf-8"), ("utf-8", "cp1252"), ("utf-8-sig", "cp1252")):
+        parts = ("".join(f"{row}\n" for row in part) for part in (rows[:1000], rows[1000:]))
+        text = b"".join(part.encode(encoding) for part, encoding in zip(parts, encodings, strict=True))
+        (tmp_path / "a.csv").write_bytes(text)
+        if encodings[0] == encodings[1] or encodings[1] == "utf-8":
+            assert set(joined(open_blocks(tmp_path / "a.csv"))[1]) == {"é", "ü"}
+            continue
+        with pytest.raises(InputError, match=r"a\.csv:1001: a byte that is not UTF-8"):
+            joined(open_blocks(tmp_path / "a.csv"))
+
+
+def test_what_is_not_read_in_a_folder_is_told_and_number_types_may_differ(rows, tmp_path):
+    X, y = rows
+    frame_of(X, y).to_parquet(tmp_path / "a.PQ")
+    frame_of(X.astype(np.float32), y.astype(np.int32)).to_parquet(tmp_path / "b.parquet")
+    frame_of(X, y).to_csv(tmp_path / "c.csv", index=False)
+    with pytest.warns(DataWarning, match=r"files are read, not c\.csv$"):
+        assert len(joined(open_blocks(tmp_path))[1]) == load_training(tmp_path)[0].n_rows == 1000
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "X.npy", "a.txt"])
+def test_labels_that_would_become_one_are_refused(rows, name, tmp_path):
+    X, y = rows
+    labels = 2**53 + 1 + (y > 0).astype(np.int64)
+    if name == "a.parquet":
+        frame_of(X, labels).to_parquet(tmp_path / name)
+    else:
+        write(tmp_path / name, X, labels)
+    with pytest.raises(InputError, match="labels beyond 2⁵³, such as 900719925474099"):
+        joined(open_blocks(tmp_path / name))
+    with pytest.raises(InputError, match="labels beyond 2⁵³"):
+        check_classes(name, load_training(tmp_path / name)[0].y)
 
 
 def test_bad_files_are_one_line_with_the_place(rows, tmp_path, small_pieces):

@@ -6,6 +6,7 @@ import hashlib
 import io
 import lzma
 import os
+import signal
 import stat
 import struct
 
@@ -356,3 +357,11 @@ def test_load_idx_with_its_labels(tmp_path):
     assert rows.X.dtype == np.float64 and rows.y.tolist() == [7, 8, 9]
     with pytest.raises(InputError, match="4 images but 3 labels"):
         dataset(tmp_path, idx_bytes(np.zeros((4, 2, 2), np.uint8), 8), name="t-images-idx3-ubyte")
+
+
+def test_a_signal_leaves_no_unfinished_file(tmp_path):
+    with pytest.raises(KeyboardInterrupt), write_whole(tmp_path / "a") as stream:
+        stream.write(b"half")
+        assert list(tmp_path.iterdir()) and signal.getsignal(signal.SIGTERM) == signal.default_int_handler
+        signal.raise_signal(signal.SIGTERM)
+    assert not list(tmp_path.iterdir()) and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL

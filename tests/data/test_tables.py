@@ -125,7 +125,7 @@ def test_a_first_line_of_numbers_and_words(tmp_path, first, is_header):
     read = read_text_table(Source(tmp_path / "t"), TextFormat())
     assert (read.names is not None, read.n_rows) == (is_header, 21 - is_header)
     assert read.names is None or read.names[0] == first.split(",")[0].lstrip("# ")
-    assert any("line 1 is taken for" in note for note in read.notes) == (first[0] != "#" and "label" in first)
+    assert any("line 1 is taken for" in str(note) for note in read.notes) == (first[0] != "#" and "label" in first)
 
 
 def test_lines_that_begin_with_a_hash(tmp_path):
