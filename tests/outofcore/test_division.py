@@ -98,11 +98,13 @@ def test_what_does_not_go_is_one_line():
         ({"kernel": "rbf+linear"}, {}, "takes one kernel, not a mixture"),
         ({"kernel": "gaussian_mahalanobis"}, {}, "needs all rows in memory: scale the columns"),
         ({"n_clusters": 300}, {}, "300 clusters of a sample of 600 rows, each needs 16"),
-        ({"gamma": 50.0}, {"memory": 26_000}, "the support vectors alone need 0 MB"),
         ({"n_clusters": 1}, {"memory": 26_000}, "600 rows are in one cluster, too many for 0 MB"),
         ({"C": -1.0}, {}, "C must be"),
     ):
         with pytest.raises(InputError, match=message):
             DCSVM(**SETTINGS | settings).fit_blocks(blocks_of(X, y), **means)
+    X, y, _ = islands(3000)
+    with pytest.raises(InputError, match="the support vectors alone need 0 MB"):
+        DCSVM(**SETTINGS | {"gamma": 50.0}).fit_blocks(blocks_of(X, y), memory=85_000)
     with pytest.raises(InputError, match="at least two classes; got 1 class"):
         DCSVM().fit_blocks(blocks_of(X, np.ones(len(y))))
