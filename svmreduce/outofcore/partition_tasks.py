@@ -15,6 +15,7 @@ from typing import NamedTuple
 from scipy import sparse
 
 from svmreduce.core.jit import in_threads
+from svmreduce.core.kernel_values import single_threaded_blas
 from svmreduce.errors import InputError
 from svmreduce.kernels import KernelSpec
 from svmreduce.outofcore.row_files import RowFiles
@@ -82,7 +83,8 @@ def work_here(table: Table, threads: int, tell: Callable[[int], object]) -> None
         table.make(todo[number])
         tell(todo[number].stop - todo[number].start)
 
-    in_threads(work, len(todo), threads)
+    with single_threaded_blas:  # held throughout: tasks that set and restore it cost many times their own time
+        in_threads(work, len(todo), threads)
 
 
 @lru_cache(maxsize=4)
@@ -98,7 +100,8 @@ def make_in_cluster(folder: str, section: Section) -> int:
         raise InputError(f"{folder}: a worker does not see this folder; give --work a folder that all machines share")
     table = _table_of(folder, path.stat().st_mtime_ns)
     if not (table.folder / section.result).exists():
-        table.make(Section(*section))
+        with single_threaded_blas:
+            table.make(Section(*section))
     return section[3] - section[2]
 
 
