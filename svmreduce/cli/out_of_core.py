@@ -1,35 +1,40 @@
-"""The options of commands that reduce rows larger than memory, and training on such rows."""
+"""The options of commands that take rows larger than memory, and training on such rows."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from svmreduce.cli.common import memory_option, together
 from svmreduce.errors import InputError
 
+if TYPE_CHECKING:
+    from svmreduce.data.preparation import Preparation
+    from svmreduce.types import Dataset
+
 out_of_core_options = together(
     memory_option,
-    click.option("--out-of-core", is_flag=True, help="Reduce on the disk, whatever the size of the data."),
+    click.option("--out-of-core", is_flag=True, help="Keep rows on the disk, whatever the size of the data."),
     click.option("--work", metavar="FOLDER", help="For the rows on the disk; next to the output if not given."),
     click.option(
         "--engine",
         type=click.Choice(["local", "dask"]),
-        help="Where partitions are derived: on threads here, or on the workers of a dask cluster.",
+        help="Where partitions are worked on: on threads here, or on the workers of a dask cluster.",
     ),
     click.option("--scheduler", metavar="ADDRESS", help="Of dask; a local cluster is started if not given."),
 )
 MEANS = ("memory", "out_of_core", "work", "engine", "scheduler")
-_ONLY = "only derive_rs, random and aesvm reduce rows on the disk"
+_ONLY = "only derive_rs, random, aesvm and dcsvm take rows from the disk"
 
 
 def take_means(options: dict, source: str, out: str, name: str, method, quiet: bool) -> dict | None:
-    """What a reduction out of core may use, by these options; None if the rows are read into memory.
+    """What work out of core may use, by these options; None if the rows are read into memory.
 
-    The method is a reducer, or trains on what one keeps.
+    The method is a reducer, trains on what one keeps, or takes blocks itself.
     """
     from svmreduce.data.files import is_special
     from svmreduce.data.pieces import exceeds
@@ -47,7 +52,7 @@ def take_means(options: dict, source: str, out: str, name: str, method, quiet: b
     if not (asked or (is_file and exceeds(source, limit))):
         return None
     reducer = method._given()[0] if isinstance(method, ReducedSolver) else method
-    if not reduces_blocks(reducer):
+    if not (reduces_blocks(reducer) or (reducer is method and hasattr(method, "fit_blocks"))):
         if asked or memory is not None:
             raise InputError(f"{source}: {name} needs all rows in memory, and {_ONLY}; give more by --memory, or a "
                              "--reducer")  # fmt: skip
@@ -77,17 +82,34 @@ def blocks_of(source: str, choices, n_features: int | None):
     return blocks
 
 
-def fit_in_blocks(method, blocks, choices, means: dict, max_seconds: float | None):
-    """Train; the kept rows as a data set, how rows are prepared, the number of all rows, and whether time was up."""
+class FitOfBlocks(NamedTuple):
+    """Some rows as a data set, how rows are prepared, the number of all rows, and whether time was up."""
+
+    data: Dataset
+    preparation: Preparation
+    rows: int
+    out_of_time: bool
+
+
+def fit_in_blocks(method, blocks, choices, means: dict, max_seconds: float | None) -> FitOfBlocks:
+    """Train; the rows are those that were kept, or support vectors of a model that has clusters."""
+    import numpy as np
+
     from svmreduce.core.watch import watched
     from svmreduce.types import Dataset
 
     with watched(max_seconds) as watch:
         method.fit_blocks(blocks, scale=choices.scale, **means)
-    kept = method.reduction_
+    if hasattr(method, "reduction_"):
+        X, y, rows = method.reduction_.X, method.reduction_.y, method.reduction_.info["rows"]
+        method.seconds_["read"] = method.reduction_.info["seconds"].get("read", 0.0)
+    else:
+        parts = getattr(method.model_, "parts", (method.model_,))
+        X, rows = max((part.vectors for part in parts), key=lambda vectors: vectors.shape[0]), method.rows_
+        y = np.resize(method.classes_, max(X.shape[0], len(method.classes_)))  # the names of classes matter, not whose
     preparation = replace(blocks.preparation, scaler=method.scaler_)
-    data = Dataset(kept.X, kept.y, blocks.name, is_table=blocks.schema is not None)
-    return data, preparation, kept.info["rows"], watch.stopped
+    data = Dataset(X, y, blocks.name, is_table=blocks.schema is not None)
+    return FitOfBlocks(data, preparation, rows, watch.stopped)
 
 
 def reduce_in_blocks(reducer, blocks, means: dict):

@@ -58,6 +58,7 @@ Examples:
   svmreduce train -v 5 -c 10 -g 0.5 train.txt
   svmreduce train --class-weight balanced --max-seconds 60 train.txt model.txt
   svmreduce train --solver aesvm --memory 1GB -C 10 -g 1 rows.parquet model.txt
+  svmreduce train --solver dcsvm --out-of-core --memory 1GB -C 10 -g 1 rows.parquet model.txt
   svmreduce train --scale standard --label class --drop id,3-5 --impute median train.csv model.txt
 """
 
@@ -93,9 +94,9 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, as
     MODEL is a LIBSVM or LIBLINEAR model file; only random features (rfeatsvm1, rfeatsvm2) and clusters (dcsvm, dcsvr)
     have text formats of their own, which svmreduce predict reads.
 
-    Rows that need more than --memory stay on the disk with --solver aesvm, --reducer derive_rs or --reducer random:
-    they are cut into partitions in the folder MODEL.work, and each is reduced by itself. If the command is stopped, the
-    same command goes on from there.
+    Rows that need more than --memory stay on the disk with --solver aesvm, --solver dcsvm, --reducer derive_rs or
+    --reducer random: they are cut into partitions in the folder MODEL.work, and each is reduced, or trained, by itself.
+    If the command is stopped, the same command goes on from there.
     """
     from svmreduce.data.fold_rows import fold_rows
     from svmreduce.reducers import REDUCERS
@@ -137,8 +138,9 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, as
             data, preparation, rows, out_of_time = fit_in_blocks(method, blocks, choices, means, given["max_seconds"])
         warn(None if choices.scale else unequal_columns(data.X, preparation.titles), warned)
         record = _facts(method, rows, data.n_features) | ({"stopped_by": "max_seconds"} if out_of_time else {})
-        record["seconds"] = {"read": method.reduction_.info["seconds"].get("read", 0.0), **record["seconds"]}
-        warn(blind_kernel(getattr(method.model_, "kernel", None), data.X, record["support_vectors"]), warned)
+        record["seconds"] = {"read": record["seconds"].pop("read"), **record["seconds"]}
+        vectors = record["support_vectors"] if "kept" in record else None  # data has the kept rows, else few of all
+        warn(blind_kernel(getattr(method.model_, "kernel", None), data.X, vectors), warned)
         _write(method, method.model_, model, names | record, data, preparation, choices, warned, as_json, quiet)
         return
     is_table = options["kernel"] == "precomputed"

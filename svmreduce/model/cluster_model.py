@@ -43,7 +43,8 @@ _TIE = 1e-12  # of a row's largest distance: what rounding may make of equal one
 def nearest_centres(X: Matrix, centres: np.ndarray, threads: int | None = None) -> np.ndarray:
     """For every row the number of its nearest centre, of equally near ones the first.
 
-    Columns beyond those of the centres do not change what is nearest, and columns that are not there are zeros.
+    Distances are float32, and double for rows for which that leaves a doubt, so the answer is that of double. Columns
+    beyond those of the centres do not change what is nearest, and columns that are not there are zeros.
     """
     n, d = X.shape[0], centres.shape[1]
     X = X[:, :d] if X.shape[1] > d else X
@@ -51,17 +52,35 @@ def nearest_centres(X: Matrix, centres: np.ndarray, threads: int | None = None) 
     with np.errstate(over="ignore", invalid="ignore"):
         moved = centres - shift
         half_norms = 0.5 * np.square(moved).sum(axis=1)
+        single, single_norms = moved.astype(np.float32).T, half_norms.astype(np.float32)
+        longest = np.sqrt(2.0 * half_norms.max())
     found, size = np.empty(n, np.int64), max(64, _BLOCK // len(centres))
+
+    def exactly(rows):
+        away = half_norms - rows @ moved.T
+        if not np.isfinite(away).all():
+            raise InputError("numbers are too large for distances to the centres of clusters: scale the data")
+        least = away.min(axis=1, keepdims=True) + _TIE * np.abs(away).max(axis=1, keepdims=True)
+        return (away <= least).argmax(axis=1)
 
     def work(block):
         part = slice(block * size, (block + 1) * size)
         rows = widened(X[part], d)
         with np.errstate(over="ignore", invalid="ignore"):
-            away = half_norms - (rows - shift if not sparse.issparse(rows) else rows) @ moved.T
-            if not np.isfinite(away).all():
-                raise InputError("numbers are too large for distances to the centres of clusters: scale the data")
-        least = away.min(axis=1, keepdims=True) + _TIE * np.abs(away).max(axis=1, keepdims=True)
-        found[part] = (away <= least).argmax(axis=1)
+            if sparse.issparse(rows):
+                found[part] = exactly(rows)
+                return
+            rows = rows - shift
+            away = rows.astype(np.float32) @ single
+            np.subtract(single_norms, away, out=away)
+            # What float32 may make of equal distances: d + 3 roundings of numbers up to ‖x‖·‖c‖ and ‖c‖²/2
+            wrong = (d + 3) * np.finfo(np.float32).eps * longest * (np.sqrt(np.square(rows).sum(axis=1)) + longest)
+            near = away <= (away.min(axis=1) + wrong.astype(np.float32))[:, None]
+            doubtful = np.flatnonzero(np.count_nonzero(near, axis=1) != 1)
+            nearest = near.argmax(axis=1)
+            if doubtful.size:
+                nearest[doubtful] = exactly(rows[doubtful])
+        found[part] = nearest
 
     with single_threaded_blas:
         in_threads(work, -(-n // size), resolve_threads(threads))

@@ -1,4 +1,4 @@
-"""What a reduction out of core may use, and what it gives."""
+"""What work out of core may use, and what a reduction gives."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 from tqdm import tqdm
 
+from svmreduce.checks import class_weights
 from svmreduce.data.scaling import Scaler
 from svmreduce.kernels import KernelSpec
 from svmreduce.memory import free_bytes
@@ -19,7 +20,7 @@ from svmreduce.types import Reduction
 
 @dataclass(frozen=True)
 class Means:
-    """What a reduction out of core may use.
+    """What work out of core may use.
 
     Parameters
     ----------
@@ -27,7 +28,7 @@ class Means:
         Folder for partitions and results, which is removed when all is done; a run that was killed goes on from it. By
         default a new one in the cache folder.
     memory : int, optional
-        Bytes for the kept rows; by default a third of what is free.
+        Bytes for what is kept of all rows, and for partitions in work; by default a third of what is free.
     engine : {"local", "dask"}
     scheduler : str, optional
         Address of a dask scheduler; by default a cluster on this machine.
@@ -72,8 +73,13 @@ class BlockReduction:
         return 1.0 / width if word == "auto" else self.spread.gamma(word, self.scaler, kernel)
 
     def class_factors(self, class_weight: str | dict) -> dict:
-        """The factor on C of every class, as scikit-learn means it."""
-        if class_weight == "balanced":
-            return {label: self.rows / (len(self.counts) * count) for label, count in self.counts.items()}
-        labels = np.array(list(self.counts))
-        return dict(zip(self.counts, compute_class_weight(class_weight, classes=labels, y=labels), strict=True))
+        return class_factors(class_weight, self.counts)
+
+
+def class_factors(class_weight: str | dict | None, counts: dict) -> dict:
+    """The factor on C of every class, as scikit-learn means it, from the rows by label."""
+    if class_weight == "balanced":
+        return {label: sum(counts.values()) / (len(counts) * count) for label, count in counts.items()}
+    labels = np.array(list(counts))
+    given = class_weights(class_weight, labels) if isinstance(class_weight, dict) else class_weight
+    return dict(zip(counts, compute_class_weight(given, classes=labels, y=labels).tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""Deriving the partitions of a work folder: each by itself, on threads here or on the workers of a dask cluster.
+"""The partitions of a work folder: a task each, on threads here or on the workers of a dask cluster.
 
 A task reads its rows from the folder and writes its result there, so only names travel. A result that is there already
 is not made again.
@@ -12,15 +12,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 from scipy import sparse
 
 from svmreduce.core.jit import in_threads
+from svmreduce.core.kernel_values import single_threaded_blas
 from svmreduce.errors import InputError
 from svmreduce.kernels import KernelSpec
 from svmreduce.outofcore.row_files import RowFiles
+from svmreduce.outofcore.section_tasks import TASKS
 from svmreduce.outofcore.work_folder import disk_error, load_arrays, save_arrays
-from svmreduce.reducers._partition import Room, derive
 from svmreduce.types import Matrix
 
 PARTITIONS = "partitions.json"
@@ -28,7 +28,7 @@ RETRIES = 3  # of a partition whose worker was lost
 
 
 class Section(NamedTuple):
-    """Some rows of a file of rows, all of one class: a partition."""
+    """Some rows of a file of rows, of one class or of one cluster: a partition."""
 
     code: int
     name: str
@@ -41,32 +41,28 @@ class Section(NamedTuple):
 
 
 class Table:
-    """What every task must know: where rows are, the kernel, and the sections."""
+    """What every task must know: where rows are, what is to be made of them, and the sections."""
 
     def __init__(self, folder: Path, content: dict):
         self.folder, self.content = folder, content
         self.kernel = KernelSpec(**content["kernel"])
-        self.epsilon = content["epsilon"]
         self.files = RowFiles(folder, content["width"], content["is_sparse"])
         self.sections = [Section(*section) for section in content["sections"]]
-        self.room = Room(min(content["V"], max(section.stop - section.start for section in self.sections)))
+        self.task = TASKS[content["task"]](content, self.kernel)
 
     def missing(self) -> list[Section]:
-        return [section for section in self.sections if not (self.folder / section.result).exists()]
+        """Sections without a result, the largest first, so that none ends much later than the others."""
+        left = [section for section in self.sections if not (self.folder / section.result).exists()]
+        return sorted(left, key=lambda section: section.start - section.stop)
 
     def make(self, section: Section) -> None:
-        """Derive one section and write its result."""
-        X, numbers = self.files.read(*section[1:])
-        found = derive(self.kernel, X, np.ones(len(numbers)), self.epsilon, self.room)
-        kept = X[found.kept]
+        """Do one task and write its result: some rows, and arrays."""
+        kept, arrays = self.task(*self.files.read(*section[1:]))
         rows = {"data": kept.data, "indices": kept.indices, "indptr": kept.indptr} if self.files.is_sparse else {}
-        rows = rows or {"rows": kept}
-        facts = np.array([found.worst, found.cells])
-        save_arrays(self.folder / section.result, {"numbers": numbers[found.kept], "beta": found.beta, "facts": facts,
-                                                   **rows})  # fmt: skip
+        save_arrays(self.folder / section.result, arrays | (rows or {"rows": kept}))
 
     def results(self) -> Iterator[tuple[Section, Matrix, dict]]:
-        """Every section with its kept rows and the arrays of its result; a damaged result is made again."""
+        """Every section with the rows and the arrays of its result; a damaged result is made again."""
         for section in self.sections:
             arrays = load_arrays(self.folder / section.result)
             if arrays is None:
@@ -74,12 +70,12 @@ class Table:
                 arrays = load_arrays(self.folder / section.result)
             if self.files.is_sparse:
                 parts = arrays["data"], arrays["indices"], arrays["indptr"]
-                yield section, sparse.csr_matrix(parts, shape=(len(arrays["beta"]), self.files.width)), arrays
+                yield section, sparse.csr_matrix(parts, shape=(len(parts[2]) - 1, self.files.width)), arrays
             else:
                 yield section, arrays["rows"], arrays
 
 
-def derive_here(table: Table, threads: int, tell: Callable[[int], object]) -> None:
+def work_here(table: Table, threads: int, tell: Callable[[int], object]) -> None:
     """All sections without a result, on threads."""
     todo = table.missing()
 
@@ -87,7 +83,8 @@ def derive_here(table: Table, threads: int, tell: Callable[[int], object]) -> No
         table.make(todo[number])
         tell(todo[number].stop - todo[number].start)
 
-    in_threads(work, len(todo), threads)
+    with single_threaded_blas:  # held throughout: tasks that set and restore it cost many times their own time
+        in_threads(work, len(todo), threads)
 
 
 @lru_cache(maxsize=4)
@@ -103,11 +100,12 @@ def make_in_cluster(folder: str, section: Section) -> int:
         raise InputError(f"{folder}: a worker does not see this folder; give --work a folder that all machines share")
     table = _table_of(folder, path.stat().st_mtime_ns)
     if not (table.folder / section.result).exists():
-        table.make(Section(*section))
+        with single_threaded_blas:
+            table.make(Section(*section))
     return section[3] - section[2]
 
 
-def derive_in_cluster(table: Table, scheduler: str | None, workers: int, tell: Callable[[int], object]) -> None:
+def work_in_cluster(table: Table, scheduler: str | None, workers: int, tell: Callable[[int], object]) -> None:
     """All sections without a result, as tasks of a dask cluster; what is done stays done if the scheduler is lost."""
     from svmreduce.cluster import connected, lost
 
@@ -130,7 +128,8 @@ def derive_in_cluster(table: Table, scheduler: str | None, workers: int, tell: C
         except Exception as error:
             if type(error).__name__ == "KilledWorker":
                 raise InputError("workers died at the same partition again and again, most likely for lack of memory: "
-                                 "start them with more, or lower P; the same command resumes") from None  # fmt: skip
+                                 "start them with more, or make partitions smaller (lower P, or raise "
+                                 "n_clusters); the same command resumes") from None  # fmt: skip
             if type(error).__module__.partition(".")[0] in ("distributed", "asyncio", "concurrent", "tornado"):
                 raise lost(error) from None
             raise

@@ -1,7 +1,8 @@
 """Rows in plain files, appended in any order and read in sections: the partitions of a work folder.
 
 A partition is a few files of numbers without headers: dense rows one after the other, or for sparse rows their lengths,
-columns and values; and the number of every row in the source. Buffers are bounded, whatever the number of partitions.
+columns and values; and a whole number for every row: its place in the source, or its class. Buffers are bounded,
+whatever the number of partitions.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class RowFiles:
         self._buffers, self._buffered = {}, 0
 
     def read(self, name: str, start: int, stop: int) -> tuple[Matrix, np.ndarray]:
-        """Rows start to stop of a name, and their numbers in the source."""
+        """Rows start to stop of a name, and their numbers."""
         numbers = self._values(name, "numbers", start, stop)
         if not self.is_sparse:
             cells = self._values(name, "rows", start * self.width, stop * self.width)
@@ -87,6 +88,7 @@ class RowFiles:
         return self.folder / f"{name}.{kind}"
 
     def remove(self) -> None:
+        self.rows, self._buffers, self._buffered = {}, {}, 0
         for kind in self.kinds:
             for path in self.folder.glob(f"*.{kind}"):
                 path.unlink(missing_ok=True)

@@ -1,8 +1,10 @@
-"""The second pass over blocks: every row goes to the partition of its class and its distance from the first row."""
+"""The second pass over blocks: every row goes to the file of its class and its distance from the first row, or to that
+of its nearest centre."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 from scipy import sparse
@@ -11,13 +13,27 @@ from svmreduce.core.kernel_values import single_threaded_blas
 from svmreduce.data.scaling import Scaler
 from svmreduce.errors import InputError
 from svmreduce.kernels import KernelSpec
+from svmreduce.model.cluster_model import nearest_centres
 from svmreduce.outofcore.row_files import RowFiles
 from svmreduce.outofcore.scanning import Classes, Reading, distances, row_bytes
 from svmreduce.types import Matrix
 
 
-class _Parts:
-    """The files of all classes, one after the other, and which of them a row belongs to."""
+class Parts(Protocol):
+    """Which file a row belongs to."""
+
+    names: list[str]  # of the files
+    codes: list[int]  # a number for each file
+    mixes_classes: bool  # then a row is written with its class, else with its number in the source
+
+    def learn(self, labels: list) -> None: ...
+    def places(self, X: Matrix, codes: np.ndarray) -> np.ndarray: ...
+
+
+class DistanceParts:
+    """The files of all classes, one after the other, each for some distances from the first row of its class."""
+
+    mixes_classes = False
 
     def __init__(self, plan: dict, is_sparse: bool):
         self.kernel = KernelSpec(**plan["kernel"])
@@ -50,10 +66,29 @@ class _Parts:
         return places
 
 
-def scatter(reading: Reading, plan: dict, files: RowFiles, check_space: Callable[[float], object]) -> dict:
-    """Write all rows; what the tasks must know of them: labels, how many rows each has, and (class, name, rows)."""
+class ClusterParts:
+    """A file for every centre."""
+
+    mixes_classes = True
+
+    def __init__(self, centres: np.ndarray, threads: int):
+        self.centres, self.threads = centres, threads
+        self.codes = list(range(len(centres)))
+        self.names = [str(code) for code in self.codes]
+
+    def learn(self, labels: list) -> None:
+        """The files are the same for all classes."""
+
+    def places(self, X: Matrix, codes: np.ndarray) -> np.ndarray:
+        places = nearest_centres(X, self.centres, self.threads)
+        return places.astype(np.int16 if len(self.names) < 1 << 15 else np.int32)
+
+
+def scatter(
+    reading: Reading, plan: dict, files: RowFiles, parts: Parts, check_space: Callable[[float], object]
+) -> dict:
+    """Write all rows; labels, how many rows each has, and (code, name, rows) of every file."""
     blocks, classes, at = reading.blocks, Classes(reading.blocks.name), 0
-    parts = _Parts(plan, files.is_sparse)
     scaler = plan["scaler"] and Scaler.from_json(plan["scaler"])
     with single_threaded_blas:
         for X, y in reading:
@@ -65,7 +100,7 @@ def scatter(reading: Reading, plan: dict, files: RowFiles, check_space: Callable
             places = parts.places(X, codes)
             order = np.argsort(places, kind="stable")
             edges = np.searchsorted(places[order], np.arange(len(parts.names) + 1))
-            files.append(X[order], at + order, parts.names, edges)
+            files.append(X[order], codes[order] if parts.mixes_classes else at + order, parts.names, edges)
             at += len(y)
         files.flush()
     if not at:

@@ -1,4 +1,4 @@
-"""The folder of a reduction out of core: what is done is in files that appear whole, so that a killed run goes on.
+"""The folder of work out of core: what is done is in files that appear whole, so that a killed run goes on.
 
 ``plan.json`` is written after the first pass, ``partitions.json`` after the second, and a result after each partition.
 All of it belongs to one source and one set of parameters, which the plan names.
@@ -38,7 +38,7 @@ class WorkFolder:
     Raises
     ------
     InputError
-        When the folder belongs to another reduction, holds other files, or another process works in it.
+        When the folder belongs to other data or parameters, holds other files, or another process works in it.
     """
 
     def __init__(self, path: str | os.PathLike, identity: dict):
@@ -59,7 +59,7 @@ class WorkFolder:
         self.is_resumed = known == identity
         if not self.is_resumed and others:
             self._lock.close()
-            what = "holds the work of another reduction (other data or parameters)" if known else "is not empty"
+            what = "holds the work of another command (other data or parameters)" if known else "is not empty"
             raise InputError(f"{self.path}: {what}; remove it, or name another folder by --work")
         if not self.is_resumed:
             self.write_json(IDENTITY, identity)

@@ -15,12 +15,15 @@ from svmreduce.memory import check_memory
 from svmreduce.model.cluster_model import nearest_centres
 from svmreduce.types import Matrix
 
+ROWS_PER_CLUSTER = 10_000
 SAMPLE = 256  # rows per centre that k-means looks at
 LARGEST, SMALLEST = 2.0, 0.1  # times the mean size: larger clusters are split, smaller ones join their neighbours
 ROUNDS = 4  # of splitting and joining; equal rows cannot be split
 
 
-def cluster_centres(X: Matrix, count: int, seed: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
+def cluster_centres(
+    X: Matrix, count: int, seed: int, threads: int, largest: float = LARGEST
+) -> tuple[np.ndarray, np.ndarray]:
     """About ``count`` centres, and the number of its nearest centre for every row; each centre has rows.
 
     k-means on a random sample, then every cluster that is too large for an equal share is replaced by clusters of its
@@ -36,7 +39,7 @@ def cluster_centres(X: Matrix, count: int, seed: int, threads: int) -> tuple[np.
     for last in (*[False] * ROUNDS, True):
         cluster = nearest_centres(X, centres, threads)
         sizes = np.bincount(cluster, minlength=len(centres))
-        large, small = sizes > LARGEST * share, sizes < SMALLEST * share
+        large, small = sizes > largest * share, sizes < SMALLEST * share
         if last or not (large.any() or small.any()):
             break
         parts = [_means(X, np.flatnonzero(cluster == number), round(sizes[number] / share), rng)

@@ -89,13 +89,16 @@ class BaseSolver(BaseEstimator):
                 self._calibrate(*given)
         loading = loading_seconds() - loading
         self.seconds_["solve"] = max(0.0, perf_counter() - start - loading - sum(self.seconds_.values()))
+        self._warn_unless_converged(watch.stopped)
+        return self
+
+    def _warn_unless_converged(self, out_of_time: bool = False) -> None:
         if not self.converged_:
             warnings.warn(
-                f"{type(self).__name__} stopped before it reached tol; {self._advice(watch.stopped)}",
+                f"{type(self).__name__} stopped before it reached tol; {self._advice(out_of_time)}",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        return self
 
     def _advice(self, out_of_time: bool) -> str:
         """What helps when it did not converge."""

@@ -1,6 +1,8 @@
-"""AESVM on rows that stay on the disk: µs per row, memory and accuracy, beside the in-memory result on fewer rows.
+"""Rows that stay on the disk: µs per row, memory and accuracy of AESVM, beside the in-memory result on fewer rows, and
+of ``dcsvm``, beside a random sample that takes about the same time.
 
 ``python -m tests.bench outofcore [--rows 10000000] [--memory-rows 1000000] [--cases checkerboard,twonorm,covertype]``
+``python -m tests.bench outofcore --method dcsvm [--engine dask] [--rows …] [--cases …]``
 """
 
 from __future__ import annotations
@@ -11,10 +13,13 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
+from contextlib import suppress
 from pathlib import Path
-from time import perf_counter, process_time
+from time import perf_counter, sleep
 
 import numpy as np
+import psutil
 
 from tests.bench.output import ROOT, machine, write
 
@@ -24,6 +29,9 @@ CASES = {  # gamma, ε, C
     "twonorm": (0.002, 0.05, 10.0),
     "covertype": (1.0, 0.01, 10.0),
 }
+CLUSTERED = {"covertype": (32.0, 32.0)}  # gamma, C of dcsvm and its random sample where they are not those of AESVM
+MEMORY = 1 << 30
+EQUAL, GROWTH = 0.8, 1.65  # of the time is near enough; the time of an SVM grows with that power of its rows
 
 
 def rows_of(case: str, rows: int, seed: int):
@@ -43,35 +51,94 @@ def rows_of(case: str, rows: int, seed: int):
             yield X, data.y[drawn]
 
 
-def peak_mb() -> float:
-    """Of this process; ``getrusage`` would count that of the process which started it."""
-    lines = Path("/proc/self/status").read_text().splitlines()
+def peak_mb(process: int | str = "self") -> float:
+    """Of one process; ``getrusage`` would count that of the process which started it."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
 
 
-def fit(case: str, path: str, test: str, in_memory: bool) -> dict:
-    """One fit, in a process of its own."""
+class Peak(threading.Thread):
+    """The largest memory of the worker processes of this one, together, looked at twice a second."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.peaks: dict[int, float] = {}
+        self.start()
+
+    def run(self):
+        while True:
+            for child in psutil.Process().children(recursive=True):
+                with suppress(OSError, StopIteration, psutil.Error):
+                    self.peaks[child.pid] = peak_mb(child.pid)
+            sleep(0.5)
+
+
+def build(case: str, method: str, size: int):
+    """The method, and its work in a process of its own; ``size`` is that of a random sample."""
+    from svmreduce import DCSVM, SMO, RandomSample, ReducedSolver
     from svmreduce.aesvm import AESVC
-    from svmreduce.data.blocks import open_blocks
 
     gamma, epsilon, C = CASES[case]
-    AESVC.warm_up()
-    method, blocks = AESVC(C=C, gamma=gamma, epsilon=epsilon, cache_mb=200), open_blocks(path)
-    whole = [np.concatenate(part) for part in zip(*blocks, strict=True)] if in_memory else None
-    start, cpu = perf_counter(), process_time()
-    if in_memory:
-        method.fit(*whole)
+    if method == "aesvm":
+        return AESVC(C=C, gamma=gamma, epsilon=epsilon, cache_mb=200)
+    gamma, C = CLUSTERED.get(case, (gamma, C))
+    if method == "dcsvm":
+        return DCSVM(C=C, gamma=gamma, cache_mb=200)
+    return ReducedSolver(RandomSample(rows=size, weighted=False), SMO(C=C, gamma=gamma, cache_mb=200))
+
+
+def fit(case: str, path: str, test: str, method: str, where: str, size: str) -> dict:
+    """One fit, in a process of its own; ``where`` is memory, local or dask."""
+    from svmreduce.data.blocks import open_blocks
+
+    solver, blocks = build(case, method, int(size)), open_blocks(path)
+    for part in (solver.solver, solver.reducer) if method == "random" else (solver,):
+        type(part).warm_up()
+    whole = [np.concatenate(part) for part in zip(*blocks, strict=True)] if where == "memory" else None
+    children, start, cpu = Peak(), perf_counter(), all_cpu()
+    if where == "memory":
+        solver.fit(*whole)
     else:
-        method.fit_blocks(blocks)
-    seconds, cpu = perf_counter() - start, process_time() - cpu
-    peak = peak_mb()
-    hits = [(method.predict(X) == y).sum() for X, y in open_blocks(test)]
-    stages = method.reduction_.info["seconds"] | {"solve": method.seconds_["solve"]}
-    return {"case": case, "rows": blocks.n_rows, "features": blocks.n_features, "in_memory": in_memory,
-            "kept": method.reduction_.n_rows, "weight_sum": float(method.reduction_.sample_weight.sum()),
-            "residual_max": method.reduction_.info["residual_max"], "seconds": seconds, "cpu": cpu, "stages": stages,
-            "peak_mb": peak, "accuracy": float(sum(hits) / TEST_ROWS), "threads": len(os.sched_getaffinity(0)),
-            "load": os.getloadavg()[0]}  # fmt: skip
+        solver.fit_blocks(blocks, engine=where, memory=MEMORY)
+    seconds, cpu = perf_counter() - start, all_cpu() - cpu
+    peak = peak_mb() + sum(children.peaks.values())
+    began = perf_counter()
+    hits = [(solver.predict(X) == y).sum() for X, y in open_blocks(test)]
+    record = {"case": case, "method": method, "rows": blocks.n_rows, "features": blocks.n_features, "where": where,
+              "gamma": solver.model_.kernel.gamma, "seconds": seconds, "cpu": cpu, "peak_mb": peak,
+              "vectors": solver.model_.n_vectors, "accuracy": float(sum(hits) / TEST_ROWS),
+              "predict": perf_counter() - began, "threads": len(os.sched_getaffinity(0)),
+              "load": os.getloadavg()[0]}  # fmt: skip
+    if method == "dcsvm":
+        return record | {"clusters": solver.n_clusters_, "stages": solver.seconds_}
+    info = solver.reduction_.info
+    record |= {"kept": solver.reduction_.n_rows, "stages": info["seconds"] | {"solve": solver.seconds_["solve"]}}
+    if method == "aesvm":
+        record |= {"weight_sum": float(solver.reduction_.sample_weight.sum()), "residual_max": info["residual_max"]}
+    return record
+
+
+def all_cpu() -> float:
+    """Processor seconds of this process and of those that it started and that have ended."""
+    return sum(os.times()[:4])
+
+
+def in_own_process(*words) -> dict:
+    command = [sys.executable, "-m", "tests.bench", "outofcore", "--one", *map(str, words)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    record = json.loads(done.stdout.splitlines()[-1])
+    print(record, flush=True)
+    return record
+
+
+def sample_of_equal_time(case: str, path, test, rows: int, cpu: float) -> dict:
+    """A random sample whose processor time is nearly that; its size is found by trying."""
+    size, record = 4000, None
+    while record is None or (record["cpu"] < EQUAL * cpu and size < rows):
+        if record is not None:
+            size = min(rows, int(size * min(4.0, (cpu / record["cpu"]) ** (1 / GROWTH))))
+        record = in_own_process(case, path, test, "random", "local", size)
+    return record
 
 
 def main(arguments):
@@ -79,30 +146,37 @@ def main(arguments):
     options.add_argument("--rows", type=int, default=10_000_000)
     options.add_argument("--memory-rows", type=int, default=1_000_000)
     options.add_argument("--cases", default=",".join(CASES))
-    options.add_argument("--one", nargs=4, metavar=("CASE", "FILE", "TEST", "IN_MEMORY"), help=argparse.SUPPRESS)
+    options.add_argument("--method", choices=["aesvm", "dcsvm"], default="aesvm")
+    options.add_argument("--engine", choices=["local", "dask"], default="local")
+    options.add_argument("--one", nargs=6, help=argparse.SUPPRESS)
     given = options.parse_args(arguments)
     if given.one:
-        case, path, test, in_memory = given.one
-        print(json.dumps(fit(case, path, test, in_memory == "1")))
+        print(json.dumps(fit(*given.one)))
         return
     from svmreduce.data.columnar import write_parquet
 
-    known = ROOT / "results" / "bench" / "outofcore.json"  # cases that are not run now stay
-    earlier = json.loads(known.read_text()) if known.exists() else []
-    records = [record for record in earlier if record["case"] not in given.cases.split(",")]
+    made = []
     with tempfile.TemporaryDirectory() as folder:
         for case in given.cases.split(","):
             test = Path(folder, "test.parquet")
             write_parquet(test, rows_of(case, TEST_ROWS, 1))
-            for in_memory, rows in ((0, given.rows), (1, given.memory_rows)):
+            for where, rows in ((given.engine, given.rows), ("memory", given.memory_rows)):
+                if where == "memory" and given.method == "dcsvm":
+                    continue
                 path = Path(folder, f"{rows}.parquet")
                 write_parquet(path, rows_of(case, rows, 0))
-                command = [sys.executable, "-m", "tests.bench", "outofcore", "--one", case, path, test, str(in_memory)]
-                done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, check=True)
-                records.append(json.loads(done.stdout.splitlines()[-1]))
-                print(records[-1], flush=True)
+                made.append(in_own_process(case, path, test, given.method, where, 0))
+                if (given.method, given.engine) == ("dcsvm", "local"):
+                    made.append(sample_of_equal_time(case, path, test, rows, made[-1]["cpu"]))
                 path.unlink()
+    known = ROOT / "results" / "bench" / "outofcore.json"  # what was not measured again stays
+    earlier = json.loads(known.read_text()) if known.exists() else []
+    records = [record for record in earlier if key(record) not in map(key, made)] + made
     write("outofcore", report(records), records)
+
+
+def key(record: dict) -> tuple:
+    return tuple(record[name] for name in ("case", "method", "where", "rows"))
 
 
 def shown(megabytes: float | None) -> str:
@@ -110,20 +184,43 @@ def shown(megabytes: float | None) -> str:
 
 
 def report(records) -> str:
+    aesvm = [record for record in records if record["method"] == "aesvm"]
+    others = [record for record in records if record["method"] != "aesvm"]
+    times = ("µs per row without the seconds that reading took, processor time with them. `load` is that of the whole "
+             "machine at the end: above the number of cores, seconds say little, and processor time more.")  # fmt: skip
     lines = ["# Rows that stay on the disk", "", machine(), "",
-             "AESVM from Parquet; SMO has 200 MB for kernel values. Times are of reduction and solver, µs per row "
-             "without the seconds that reading took, processor time with them. `load` is that of the whole machine at "
-             "the end: above the number of cores, seconds say little, and processor time more.", "",
+             f"AESVM from Parquet; SMO has 200 MB for kernel values. Times are of reduction and solver, {times}", "",
              "| data | rows | features | g | where | threads | kept, % | largest residual | µs per row "
              "| processor, µs per row | peak MB | accuracy, % | load |",
              "| --- | ---: | ---: | ---: | --- |" + " ---: |" * 8]  # fmt: skip
-    for record in records:
-        read = record["stages"].get("read", 0.0)
-        per_row = [1e6 * seconds / record["rows"] for seconds in (record["seconds"] - read, record["cpu"])]
+    for record in aesvm:
+        wall, cpu = per_row(record)
         lines.append(
             f"| {record['case']} | {record['rows']} | {record['features']} | {CASES[record['case']][0]:g} "
-            f"| {'memory' if record['in_memory'] else 'disk'} | {record['threads']} "
-            f"| {100 * record['kept'] / record['rows']:.2f} | {record['residual_max']:.5f} | {per_row[0]:.2f} "
-            f"| {per_row[1]:.2f} | {shown(record['peak_mb'])} | {100 * record['accuracy']:.2f} | {record['load']:.1f} |"
+            f"| {'memory' if record['where'] == 'memory' else 'disk'} | {record['threads']} "
+            f"| {100 * record['kept'] / record['rows']:.2f} | {record['residual_max']:.5f} | {wall:.2f} "
+            f"| {cpu:.2f} | {shown(record['peak_mb'])} | {100 * record['accuracy']:.2f} | {record['load']:.1f} |"
+        )
+    if others:
+        lines += ["", "## Divide and conquer", "",
+                  "`dcsvm` from Parquet with 1 GB of memory allowed and 200 MB for the kernel values of a cluster, and "
+                  "below it the SVM of a random sample that took about its processor time. Prediction is that of "
+                  f"{TEST_ROWS} rows. With dask: two worker processes, whose memory is in the peak. Times: {times}", "",
+                  "| data | rows | method | engine | g | clusters | sample | vectors | µs per row "
+                  "| processor, µs per row | peak MB | accuracy, % | prediction, s | load |",
+                  "| --- | ---: | --- | --- |" + " ---: |" * 10]  # fmt: skip
+    for record in others:
+        wall, cpu = per_row(record)
+        lines.append(
+            f"| {record['case']} | {record['rows']} | {record['method']} | {record['where']} | {record['gamma']:g} "
+            f"| {record.get('clusters', '')} | {record.get('kept', '')} | {record['vectors']} | {wall:.2f} | {cpu:.2f} "
+            f"| {shown(record['peak_mb'])} | {100 * record['accuracy']:.2f} | {record['predict']:.1f} "
+            f"| {record['load']:.1f} |"
         )
     return "\n".join([*lines, ""])
+
+
+def per_row(record: dict) -> list[float]:
+    """Wall time without reading and processor time, in µs."""
+    read = record["stages"].get("read", 0.0)
+    return [1e6 * seconds / record["rows"] for seconds in (record["seconds"] - read, record["cpu"])]

@@ -31,13 +31,21 @@ def test_reduce_writes_the_same_files_from_the_disk_as_from_memory(board, tmp_pa
     assert not list(tmp_path.glob("*.work"))
 
 
-@pytest.mark.parametrize("method", [["--solver", "aesvm"], ["--reducer", "random", "--set", "share=0.3"]])
+@pytest.mark.parametrize(
+    "method",
+    [
+        ["--solver", "aesvm"],
+        ["--reducer", "random", "--set", "share=0.3"],
+        ["--solver", "dcsvm", "--set", "n_clusters=3", "--memory", "100kB"],
+    ],
+)
 def test_a_model_of_rows_on_the_disk_predicts_rows_as_they_were(board, tmp_path, method):
     model, flags = tmp_path / "model", ["-C", "100", "-g", "8", "--scale", "standard", "--class-weight", "balanced"]
-    done = call("train", *method, *flags, "--out-of-core", "--json", board, model)
+    done = call("train", *flags, "--out-of-core", *method, "--json", board, model)
     assert done.exit_code == 0, done.output
     record = json.loads(done.stdout)
-    assert record["rows"] == 3000 and 0 < record["kept"] < 3000 and record["label"] == "label"
+    assert record["rows"] == 3000 and record["classes"] == 2 and record["label"] == "label"
+    assert 0 < record.get("kept", record["support_vectors"]) < 3000
     assert json.loads(call("predict", "--json", board, model).stdout)["accuracy"] > 0.95
 
 

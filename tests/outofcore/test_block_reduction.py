@@ -112,7 +112,7 @@ def test_a_run_that_was_killed_goes_on_with_the_partitions_that_are_left(tmp_pat
         partition_tasks.Table, "make", lambda self, section: (made.append(section), make(self, section))
     )
     for other in (blocks_of(X, y, fingerprint="b"), blocks_of(X, y)):
-        with pytest.raises(InputError, match="holds the work of another reduction"):
+        with pytest.raises(InputError, match="holds the work of another command"):
             reduce_blocks(reducer, other, work=work)
     (work / made[0].result).write_bytes((work / made[0].result).read_bytes()[:-40])  # damaged: made once more
     blocks = blocks_of(X, y, fingerprint="a")

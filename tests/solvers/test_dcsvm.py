@@ -114,6 +114,8 @@ def test_of_equally_near_centres_the_first_is_taken_however_many_rows_are_asked(
     X = centres.mean(axis=0) + 0.0 * random.normal(size=(3000, 1))
     assert not nearest_centres(X, centres).any()
     assert not any(nearest_centres(X[:rows], centres).any() for rows in (1, 2, 3, 17))
+    nearer = 1e-8 * (centres[1] - centres[0])  # less than float32 can tell
+    assert nearest_centres(X + nearer, centres).all() and not nearest_centres(X - nearer, centres).any()
 
 
 def test_missing_columns_are_zeros_and_others_do_not_change_what_is_near():

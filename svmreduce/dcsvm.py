@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from svmreduce.checks import NOT_NEGATIVE, SWITCH, Rule, is_whole
+from svmreduce.checks import NOT_NEGATIVE, SWITCH, Rule, check_parameters, is_whole
 from svmreduce.core import smo_engine
 from svmreduce.core.jit import in_threads, resolve_threads
 from svmreduce.core.kernel_values import single_threaded_blas
+from svmreduce.errors import InputError
 from svmreduce.kernels import KERNELS
 from svmreduce.model import ClusterModel, KernelModel
 from svmreduce.parameters import Parameters
-from svmreduce.solvers._clusters import cluster_centres
+from svmreduce.solvers._cluster_svc import ClusterSVC
+from svmreduce.solvers._clusters import ROWS_PER_CLUSTER, cluster_centres
 from svmreduce.solvers._multiclass import joint_counters, one_versus_one
 from svmreduce.solvers._outcome import Outcome
 from svmreduce.solvers.base import SVMClassifier, SVMRegressor, seed_of
 from svmreduce.solvers.decomposition import DecompositionSVR
 from svmreduce.types import DualSolution
 
-ROWS_PER_CLUSTER = 10_000
+if TYPE_CHECKING:
+    from svmreduce.data.blocks import Blocks
+
 ROWS_BEFORE_EXACT = 2_500  # small clusters cost little, and leave little more to the exact stage
 _OF_VECTORS = ("support_", "support_vectors_", "dual_coef_", "intercept_", "n_support_", "coef_")
+_OF_BLOCKS = ("scaler_", "rows_")
 
 
 class _Divided(Parameters):
@@ -42,6 +47,7 @@ class _Divided(Parameters):
     Attributes
     ----------
     n_clusters_ : clusters that the rows were divided into; before the exact stage those of the last pair of classes
+    scaler_, rows_ : after ``fit_blocks``: what it was told to learn, and the number of all rows
     """
 
     n_clusters: int | str = "auto"
@@ -54,8 +60,7 @@ class _Divided(Parameters):
 
     def _divide(self, X) -> tuple[np.ndarray, list[np.ndarray]]:
         """Centres of clusters, and the rows of each; sets what is the same for all of them."""
-        for name in _OF_VECTORS:
-            vars(self).pop(name, None)  # of an earlier fit: a model of clusters has none
+        self._forget()
         self.threads_, self._seed = resolve_threads(self.threads), seed_of(self.random_state)
         n, d = X.shape
         share = ROWS_BEFORE_EXACT if getattr(self, "exact", False) else ROWS_PER_CLUSTER
@@ -68,6 +73,11 @@ class _Divided(Parameters):
                 rows_of = [np.flatnonzero(cluster == number) for number in range(len(centres))]
         self.n_clusters_ = len(centres)
         return centres, rows_of
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit left: a model of clusters has no vectors, and rows in memory no scaler."""
+        for name in (*_OF_VECTORS, *_OF_BLOCKS):
+            vars(self).pop(name, None)
 
     def _each_cluster(self, solve, rows_of) -> list:
         """``solve(rows)`` for every cluster, on all threads; the largest begins, so that none ends much later."""
@@ -100,6 +110,8 @@ class DCSVM(
     to another division. Clusters are those of the input space, also for kernels with a norm of their own; the paper's
     are those of the kernel's space. There are no class probabilities.
 
+    Rows that do not fit into memory are clustered by a sample and trained cluster by cluster: see ``fit_blocks``.
+
     Parameters
     ----------
     exact : bool
@@ -124,38 +136,72 @@ class DCSVM(
         if self.exact:
             return one_versus_one(self._from_clusters, X, y, weights, kernel, self.classes_)
         centres, rows_of = self._divide(X)
+        svc = self._svc()
         if len(rows_of) == 1:
-            return one_versus_one(self._engine, X, y, weights, kernel, self.classes_)
+            return one_versus_one(svc.engine, X, y, weights, kernel, self.classes_)
 
         def solve(rows):
-            return one_versus_one(self._pair, X[rows], y[rows], weights[rows], kernel, self.classes_)
+            return svc.solve(X[rows], y[rows], weights[rows], kernel, self.classes_)
 
         return self._joined(centres, self._each_cluster(solve, rows_of))
 
-    def _pair(self, X, y, weights, kernel) -> DualSolution:
-        """Two classes of one cluster, which may have rows of one or none of them."""
-        if (y == y[:1]).all():
-            return DualSolution(np.zeros(y.size), float(y[:1].sum()), 0.0, 0.0, 0, 0)
-        return self._engine(X, y, weights, kernel)
+    def fit_blocks(self, blocks: Blocks, *, scale: str | None = None, **means: Any) -> Self:
+        """Train on rows that need not fit into memory.
+
+        Clusters come from a random sample. The rows are scattered by cluster into files, and the SVM of each cluster
+        is a task of its own, on threads or on workers of a dask cluster; the model is the same for any number of them.
+        Memory holds a cluster and its kernel values for each thread, and all support vectors. Threads that ``memory``
+        has no room for are not used. ``seconds_`` counts scanning, k-means and scattering as ``reduce``, and has
+        ``read``.
+
+        Parameters
+        ----------
+        blocks : Blocks
+            From ``open_blocks``, ``Blocks.of_arrays`` or ``Blocks.of_iterator``.
+        scale : str, optional
+            A name in ``SCALERS``: learned from all rows, and applied to rows that are predicted, too.
+        **means
+            Work folder, memory, engine: see :class:`svmreduce.outofcore.Means`.
+        """
+        from svmreduce.outofcore.division import Division
+        from svmreduce.outofcore.means import Means
+
+        check_parameters(self)
+        if self.exact:
+            raise InputError("exact=True needs all rows in memory: leave it out for rows in blocks")
+        made = Division(self, blocks, scale, Means(**means)).run()
+        self._forget()
+        vars(self).pop("feature_names_in_", None)
+        self.n_features_in_, self.classes_ = blocks.n_features, made.classes
+        self.scaler_, self.rows_ = made.scaler, made.rows
+        self.n_clusters_, self.threads_ = made.clusters, made.threads
+        spent = {name: made.seconds.get(name, 0.0) for name in ("scan", "cluster", "partition", "solve", "read")}
+        self.seconds_ = {"convert": 0.0, "reduce": spent["scan"] + spent["cluster"] + spent["partition"],
+                         "solve": spent["solve"], "read": spent["read"]}  # fmt: skip
+        self._store(made.outcome, None, None)
+        self._warn_unless_converged()
+        return self
+
+    def _new_rows(self, X):
+        X, options = super()._new_rows(X)
+        scaler = getattr(self, "scaler_", None)
+        return X if scaler is None else scaler.transform(X), options
+
+    def _svc(self) -> ClusterSVC:
+        return ClusterSVC(self.C, self.tol, self.cache_mb, self.max_iter, self._seed, self.threads_)
 
     def _from_clusters(self, X, y, weights, kernel) -> DualSolution:
         """The exact solution of two classes, from those of their clusters. Each has Σβ = 0, so has their union."""
         _, rows_of = self._divide(X)
+        svc = self._svc()
         if len(rows_of) == 1:
-            return self._engine(X, y, weights, kernel)
-        parts = self._each_cluster(lambda rows: self._pair(X[rows], y[rows], weights[rows], kernel), rows_of)
+            return svc.engine(X, y, weights, kernel)
+        parts = self._each_cluster(lambda rows: svc.pair(X[rows], y[rows], weights[rows], kernel), rows_of)
         start = np.zeros(y.size)
         for rows, part in zip(rows_of, parts, strict=True):
             start[rows] = part.beta
-        found, before = self._engine(X, y, weights, kernel, start), joint_counters(parts)
+        found, before = svc.engine(X, y, weights, kernel, start), joint_counters(parts)
         return replace(found, **{name: getattr(found, name) + before[name] for name in ("n_iter", "kernel_evals")})
-
-    def _engine(self, X, y, weights, kernel, start=None) -> DualSolution:
-        box = self.C * weights
-        return smo_engine.solve(
-            X, y, np.where(y > 0, 0.0, -box), np.where(y > 0, box, 0.0), kernel, tol=self.tol,
-            cache_mb=self.cache_mb, max_iter=self.max_iter, seed=self._seed, threads=self.threads_, start=start,
-        )  # fmt: skip
 
 
 class DCSVR(
