@@ -21,6 +21,7 @@ from svmreduce.core.vector import TAGS, VECTOR
 ADMIT = 0.02  # of the gap: a row outside that violates more than this comes in
 IDLE = 0.02  # a row at a bound and this far on the right side is not needed
 FIRST, SHRINK = 0.15, 0.3  # of the gap: what a round leaves
+SETTLED, FEW = 0.05, 0.01  # what it leaves when fewer than this share of the rows are new
 SAFETY = 0.8  # of the tolerance: what the last round leaves
 MOST_ROUNDS = 1000
 PART = 2048  # rows of f that are brought up to date at a time
@@ -90,7 +91,7 @@ def _worst(violation, rises, capacity, moving, stays):
 
 @njit()
 def _choose(moving, violation, rises, gap, members, count, inside, block, filled):
-    """Let violators in, and idle members out when they are many; returns how many members there are.
+    """Let violators in, and idle members out when they are many; returns how many members there are, and are new.
 
     Members keep their places, so that the kernel values among them stay.
     """
@@ -119,12 +120,13 @@ def _choose(moving, violation, rises, gap, members, count, inside, block, filled
                 members[kept] = members[a]
                 kept += 1
         count = kept
+    before = count
     for a in range(moving.size):
         t = moving[a]
         if stays[t] and not inside[t] and count < capacity:
             members[count], filled[count], inside[t] = t, 0, True
             count += 1
-    return count
+    return count, count - before
 
 
 @njit()
@@ -146,14 +148,14 @@ def _solve_cell(K, n, row_of, moving, target, lower, upper, beta, f, tol, max_st
             break
         middle = 0.5 * (high + low)
         _violations(moving, row_of, target, f, beta, lower, upper, middle, violation, rises)
-        count = _choose(moving, violation, rises, gap, members, count, inside, block, filled)
+        count, new = _choose(moving, violation, rises, gap, members, count, inside, block, filled)
         now = members[:count]
         rows = take(row_of, now).astype(np.uint64)
         part_beta = take(beta, now)
         for a in range(count):
             v[a] = target[now[a]] - f[rows[a]] - middle
             diagonal[a] = K[rows[a], rows[a]]
-        leave = max(SAFETY * tol, (SHRINK if round_ else FIRST) * gap)
+        leave = max(SAFETY * tol, (SETTLED if new < FEW * count else SHRINK if round_ else FIRST) * gap)
         made = compact_steps(K, rows, block, filled, diagonal[:count], part_beta, v[:count],
                              take(lower, now), take(upper, now), leave, max_steps - steps, room, places, d)  # fmt: skip
         moved = 0
@@ -299,9 +301,9 @@ def _intercept(moving, row_of, target, f, beta, lower, upper, high, low):
     return 0.5 * (high + low) if np.isfinite(low) else high
 
 
-def matrix_from(kernel, base: np.ndarray) -> np.ndarray:
-    """Kernel values of all pairs of rows from their squared distances, or products; float32."""
-    K = base.copy()
+def matrix_from(kernel, base: np.ndarray, K: np.ndarray) -> np.ndarray:
+    """Kernel values of all pairs of rows from their squared distances, or products; float32, written into ``K``."""
+    np.copyto(K, base)
     none = np.zeros(len(base), np.float32)  # squared lengths are in the distances already
     finish(kernel.code, float(kernel.gamma), float(kernel.coef0), int(kernel.degree), True, none, none, K)
     return K

@@ -41,12 +41,12 @@ def _bits_as_float64(typing, bits):
     return types.float64(types.int64), lambda _, builder, __, args: builder.bitcast(args[0], ir.DoubleType())
 
 
-TAGS = 4096  # places that fit into the low bits of a float32
+TAGS = 8192  # places that fit into the low bits of a float32
 
 
 @intrinsic
 def tagged(typing, x, place):
-    """A float32 x ≥ 0 with a place below ``TAGS`` in its last twelve bits: the largest of many knows where it was."""
+    """A float32 x ≥ 0 with a place below ``TAGS`` in its last thirteen bits: the largest of many knows where it was."""
 
     def generate(context, builder, signature, args):
         word = ir.IntType(32)

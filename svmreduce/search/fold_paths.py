@@ -7,8 +7,9 @@ does not fit, ``core.smo_engine`` solves, each C from the solution of the last.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from threading import Lock
 from time import monotonic
@@ -24,7 +25,7 @@ from svmreduce.core.tiles import RADIAL
 from svmreduce.errors import InputError
 from svmreduce.kernels import KernelSpec
 
-BLOCK_ROWS = 4096  # the most rows that pair steps run on at a time
+BLOCK_ROWS = 8192  # the most rows that pair steps run on at a time
 BAND = 512  # rows of the shared matrix at a time
 MOST_STEPS = 10_000_000
 PROBES = 200  # rows
@@ -66,6 +67,7 @@ class GridSearch:
         self.threads = resolve_threads(threads)
         self.stopped = False
         self._lock = Lock()
+        self._spare = defaultdict(list)
         matrix_mb = 4 * X.shape[0] ** 2 / 2**20
         fit = int((cache_mb - 64) / matrix_mb) - 1  # one matrix is shared by all gammas
         self.dtype = np.float32 if self._is_precise() else np.float64  # of kernel values
@@ -107,7 +109,6 @@ class GridSearch:
 
         def one_gamma(place):
             g = order[place]
-            K = None if base is None or self._over() else matrix_from(self.kernels[g], base)
 
             def one_fold(f):
                 if (g, f) in done or self._over():
@@ -117,7 +118,10 @@ class GridSearch:
                     with self._lock:
                         report(g, f, result)
 
-            in_threads(one_fold, len(self.folds), inner)
+            shape = (0, 0) if base is None else base.shape
+            with self._floats(shape[0] * shape[1]) as room:
+                K = None if base is None or self._over() else matrix_from(self.kernels[g], base, room.reshape(shape))
+                in_threads(one_fold, len(self.folds), inner)
 
         try:
             with single_threaded_blas:
@@ -129,6 +133,15 @@ class GridSearch:
     def _over(self) -> bool:
         asked = self._stop is not None and self._stop()
         return self.stopped or asked or (self._deadline is not None and monotonic() > self._deadline)
+
+    @contextmanager
+    def _floats(self, size: int):
+        """Room that is used again: memory costs most when it is touched for the first time."""
+        spare = self._spare[size]
+        with self._lock:
+            room = spare.pop() if spare else np.empty(size, np.float32)
+        yield room
+        spare.append(room)
 
     def _base(self) -> np.ndarray:
         """Squared distances, or products, of all rows: in double, kept in float32."""
@@ -173,11 +186,11 @@ class GridSearch:
 
     def _on_matrix(self, K, problem, fold, decisions, used, gaps, steps) -> int:
         n = self.X.shape[0]
-        block = np.empty(min(BLOCK_ROWS, problem.target.size) ** 2, np.float32)
         f_of, beta_of = np.empty((len(self.C), n)), np.empty((len(self.C), problem.target.size))
         facts = np.empty((len(self.C), 3))
-        solve_path(K, n, problem.rows, problem.target, problem.lower, problem.upper, self.C, self.tol,
-                   MOST_STEPS, block, f_of, beta_of, facts)  # fmt: skip
+        with self._floats(min(BLOCK_ROWS, problem.target.size) ** 2) as block:
+            solve_path(K, n, problem.rows, problem.target, problem.lower, problem.upper, self.C, self.tol,
+                       MOST_STEPS, block, f_of, beta_of, facts)  # fmt: skip
         decisions[:] = f_of[:, fold.test] + facts[:, :1]
         for c in range(len(self.C)):
             used[c, problem.rows[beta_of[c] != 0]] = True
