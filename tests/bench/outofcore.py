@@ -27,7 +27,7 @@ AT_ONCE, TEST_ROWS = 100_000, 100_000  # pyarrow reads a whole group of rows at 
 CASES = {  # gamma, ε, C
     "checkerboard": (1.0, 0.01, 10.0),
     "twonorm": (0.002, 0.05, 10.0),
-    "covertype": (1.0, 0.01, 10.0),
+    "covertype": (1.0, 0.05, 10.0),
 }
 CLUSTERED = {"covertype": (32.0, 32.0)}  # gamma, C of dcsvm and its random sample where they are not those of AESVM
 MEMORY = 1 << 30
