@@ -80,7 +80,8 @@ def solve(
     kink : float
         Of float32 exactly: pair steps know it in single precision.
     unit : float
-        What is a large difference between two rows' v; 1 for targets ±1, None for their deviation at the start.
+        What is a large difference between two rows' v: 1 for targets ±1. None for their deviation at a start that is a
+        guess.
     """
     if max_iter < 0:
         max_iter = max(10_000_000, 100 * X.shape[0])
@@ -181,8 +182,9 @@ class _Search:
         self.intercept = _middle(*self._extremes())
         if self.unit is None:
             self._measure_in(float(self.v.std()) or 1.0)
+        else:  # near the solution: all rows at the margin at once
+            self.batch = self.work.capacity
         self.near = self._violation() > -self.far
-        self.batch = self.work.capacity
         return self._next_rows(self.rough)
 
     def _optimise_with(self, new, tol):

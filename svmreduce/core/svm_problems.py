@@ -18,9 +18,10 @@ SAMPLE = 2048  # rows whose one-class SVM says where to begin with that of many
 SAMPLE_TOL = 0.01
 
 
-def c_svc(X, y, box, kernel, **options) -> DualSolution:
-    """Targets ±1, 0 ≤ y·β ≤ box; the options are those of ``smo_engine.solve``."""
-    return smo_engine.solve(X, y, np.where(y > 0, 0.0, -box), np.where(y > 0, box, 0.0), kernel, **options)
+def c_svc(X, y, box, kernel, *, start=None, **options) -> DualSolution:
+    """Targets ±1, 0 ≤ y·β ≤ box; the options are those of ``smo_engine.solve``, and any ``start`` will do."""
+    lower, upper = np.where(y > 0, 0.0, -box), np.where(y > 0, box, 0.0)
+    return smo_engine.solve(X, y, lower, upper, kernel, start=_feasible(start, lower, upper), **options)
 
 
 def epsilon_svr(X, y, box, epsilon, kernel, *, tol=1e-3, start=None, **options) -> DualSolution:
@@ -37,7 +38,7 @@ def epsilon_svr(X, y, box, epsilon, kernel, *, tol=1e-3, start=None, **options) 
     limit = box * factor
     found = smo_engine.solve(
         X, y * factor, -limit, limit, kernel, tol=tol * factor, kink=kink,
-        start=None if start is None else np.clip(start * factor, -limit, limit), **options,
+        start=_feasible(None if start is None else start * factor, -limit, limit), **options,
     )  # fmt: skip
     at_bound = np.abs(found.beta) == limit
     beta = np.where(at_bound, np.sign(found.beta) * box, found.beta / factor)
@@ -63,3 +64,16 @@ def one_class(X, box, nu, kernel, *, tol=1e-3, seed=0, threads=None, **options) 
     start[order] = np.clip(nu * box.sum() - before, 0.0, box[order])
     return smo_engine.solve(X, np.zeros(n), np.zeros(n), box, kernel, tol=tol, seed=seed, threads=threads, start=start,
                             unit=None, **options)  # fmt: skip
+
+
+def _feasible(start, lower, upper):
+    """Within the bounds and with sum zero: of the side that is too heavy, the least coefficients go first."""
+    if start is None:
+        return None
+    beta = np.clip(start, lower, upper)
+    excess = beta.sum()
+    side = np.flatnonzero(beta * excess > 0)
+    side = side[np.argsort(np.abs(beta[side]), kind="stable")]
+    own = np.abs(beta[side])
+    beta[side] -= np.sign(excess) * np.clip(abs(excess) - (np.cumsum(own) - own), 0.0, own)
+    return beta
