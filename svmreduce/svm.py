@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
 from svmreduce.checks import SHARED, SWITCH, Rule
 from svmreduce.errors import InputError
@@ -101,31 +102,48 @@ class _Familiar(Engine):
     def _store_vectors(self, model, rows):
         super()._store_vectors(model, rows)
         if model.labels is None:
-            self.n_support_ = np.array([model.n_vectors], np.int32)
+            if not model.coef.any():  # a vector of coefficient zero, which only its file needs
+                self.support_, self.support_vectors_, self.dual_coef_ = rows[:0], model.vectors[:0], model.coef[:, :0]
+            self.n_support_ = np.array([len(self.support_)], np.int32)
             if model.kernel.name == "linear":
-                weights = (
-                    sparse.csr_matrix(model.coef) if sparse.issparse(model.vectors) else model.coef
-                ) @ model.vectors
-                vars(self)["coef_"] = weights
+                coef = sparse.csr_matrix(model.coef) if sparse.issparse(model.vectors) else model.coef
+                vars(self)["coef_"] = coef @ model.vectors
+        if self._sparse:
+            self.dual_coef_ = sparse.csr_matrix(self.dual_coef_)
 
     def _kernel_spec(self, X):
         return KernelSpec(PRECOMPUTED) if callable(self.kernel) else super()._kernel_spec(X)
 
+    def _validate(self, X, y, sample_weight):
+        self._sparse = sparse.issparse(X)
+        self._shape_fit = X.shape if hasattr(X, "shape") else (len(X),)
+        if callable(self.kernel):
+            self._rows = X
+            X = self._table(X)
+        return super()._validate(X, y, sample_weight)
+
+    def _new_rows(self, X):
+        check_is_fitted(self)
+        return super()._new_rows(self._table(X) if callable(self.kernel) else X)
+
+    def _table(self, X) -> np.ndarray:
+        """Kernel values of any objects with those of training, from the function that the caller gave."""
+        values = self.kernel(X, self._rows)
+        values = np.asarray(values.toarray() if sparse.issparse(values) else values, np.float64)
+        expected = len(X) if not hasattr(X, "shape") else X.shape[0], self._shape_fit[0]
+        if values.shape != expected:
+            raise InputError(f"the kernel function must give a table of shape {expected}, and gave {values.shape}")
+        return values
+
     def _kernel_input(self, X, is_training):
-        if is_training:
-            self._shape_fit, self._sparse = X.shape, sparse.issparse(X)
         if sparse.issparse(X) and isinstance(self.kernel, str) and self.kernel == PRECOMPUTED:
             raise TypeError("Sparse precomputed kernels are not supported; give a dense table")
         if sparse.issparse(X) and not self._sparse:
             name = type(self).__name__
-            raise InputError(f"{name} was trained on dense rows and takes no sparse ones; train on sparse rows, or use "
-                             f"{_OWN[name]}")  # fmt: skip
-        if not callable(self.kernel):
-            return super()._kernel_input(X, is_training)
-        if is_training:
-            self._rows = X
-        values = self.kernel(X, self._rows)
-        return numbered(np.asarray(values.toarray() if sparse.issparse(values) else values, np.float64), is_training)
+            raise InputError(
+                f"{name} was trained on dense rows and takes no sparse ones; train on sparse rows, or use {_OWN[name]}"
+            )
+        return numbered(X, is_training) if callable(self.kernel) else super()._kernel_input(X, is_training)
 
 
 class SVC(
@@ -173,6 +191,9 @@ class SVC(
         answer = super()._targets(y, weights)
         self._class_factors = self.class_factors(y)
         return answer
+
+    def _calibrate(self, X, y, sample_weight):
+        super()._calibrate(self._table(X) if callable(self.kernel) else X, y, sample_weight)
 
     def predict(self, X) -> np.ndarray:
         """Labels; with ``break_ties``, those of the largest decision values."""

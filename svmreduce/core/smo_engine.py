@@ -309,7 +309,8 @@ class _Search:
 
     def _round_to_bounds(self):
         """Sums of bounds are not exact: a row that takes up the rest is not free, or the intercept would be its own."""
-        dust = self.n * np.finfo(np.float64).eps * (self.upper - self.lower)
+        width = np.minimum(self.upper - self.lower, np.abs(self.beta).max())  # C may be infinite
+        dust = self.n * np.finfo(np.float64).eps * width
         self.beta = np.where(self.upper - self.beta <= dust, self.upper, self.beta)
         self.beta = np.where(self.beta - self.lower <= dust, self.lower, self.beta)
         if self.kink > 0.0:

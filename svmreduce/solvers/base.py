@@ -253,7 +253,7 @@ class SVMClassifier(ClassifierMixin, BaseSolver):
     def _calibrate(self, X, y, sample_weight) -> None:
         """Learn probabilities; every fold has the kernel of the final fit."""
         X, y = validate_data(self, X, y, reset=False, **ROWS)
-        kernel = self.kernel if self.model_.kernel.name == PRECOMPUTED else self.model_.kernel
+        kernel = PRECOMPUTED if self.model_.kernel.name == PRECOMPUTED else self.model_.kernel
         trial = clone(self).set_params(probability=False, kernel=kernel)
         weights = None if sample_weight is None else checked_weights(sample_weight, X)
         self.model_ = with_probabilities(self.model_, trial, X, y, weights, seed_of(getattr(self, "random_state", 0)))
