@@ -55,6 +55,7 @@ def solve(
     start=None,
     kink=0.0,
     unit=1.0,
+    factor=1.0,
 ):
     """Minimise ½ βᵀKβ − targetᵀβ + kink·Σ|β| with Σβ = 0 and lower ≤ β ≤ upper.
 
@@ -82,11 +83,13 @@ def solve(
     unit : float
         What is a large difference between two rows' v: 1 for targets ±1. None for their deviation at a start that is a
         guess.
+    factor : float
+        What the caller multiplied targets and bounds with; gaps are reported to callbacks without it.
     """
     if max_iter < 0:
         max_iter = max(10_000_000, 100 * X.shape[0])
     search = _Search(X, target, lower, upper, kernel, tol, cache_mb, max_iter, seed, resolve_threads(threads), first,
-                     start, kink, unit)  # fmt: skip
+                     start, kink, unit, factor)  # fmt: skip
     with single_threaded_blas:
         search.run()
     return search.result()
@@ -96,14 +99,14 @@ class _Search:
     """The state of one solve."""
 
     def __init__(self, X, target, lower, upper, kernel, tol, cache_mb, max_iter, seed, threads, first,
-                 start, kink, unit):  # fmt: skip
+                 start, kink, unit, factor):  # fmt: skip
         self.X, self.kernel, self.tol, self.cache_mb = X, kernel, tol, cache_mb
         self.target, self.lower, self.upper = target, lower, upper
         self.max_iter, self.threads = max_iter, threads
         self.rng = np.random.default_rng(seed)
         self.first, self.batch = first, FIRST_WORKING_SET if first is None else first.size
         self.n = X.shape[0]
-        self.start, self.kink = start, kink
+        self.start, self.kink, self.factor = start, kink, factor
         self._measure_in(unit)
         self.beta = np.zeros(self.n)
         self.v = target.astype(np.float64)
@@ -144,7 +147,9 @@ class _Search:
             idle_rounds = idle_rounds + 1 if self.n_iter == steps_before else 0
             gap = self._gap(self.near)
             self.rounds += 1
-            if time_is_up(rounds=self.rounds, steps=self.n_iter, rows=int(self.near.sum()), gap=float(gap)):
+            if time_is_up(
+                rounds=self.rounds, steps=self.n_iter, rows=int(self.near.sum()), gap=float(gap) / self.factor
+            ):
                 break
             if self.n_iter >= self.step_limit < self.max_iter:
                 self._go_on_in_double()

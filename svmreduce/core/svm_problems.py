@@ -37,7 +37,7 @@ def epsilon_svr(X, y, box, epsilon, kernel, *, tol=1e-3, start=None, **options) 
     factor = kink / epsilon if kink > 0.0 else 1.0 / size
     limit = box * factor
     found = smo_engine.solve(
-        X, y * factor, -limit, limit, kernel, tol=tol * factor, kink=kink,
+        X, y * factor, -limit, limit, kernel, tol=tol * factor, kink=kink, factor=factor,
         start=_feasible(None if start is None else start * factor, -limit, limit), **options,
     )  # fmt: skip
     at_bound = np.abs(found.beta) == limit
