@@ -30,9 +30,9 @@ def epsilon_svr(X, y, box, epsilon, kernel, *, tol=1e-3, start=None, **options) 
     The engine gets it in units in which targets differ by about one and ε is a float32 number: the problem times any
     factor is the same problem.
     """
-    spread = float(np.ptp(y))
+    spread = float(np.ptp(y)) or 1.0
     epsilon = min(epsilon, spread)  # a wider tube has the same answer: all rows are in it
-    size = float(np.std(y)) or 1.0
+    size = spread * float(np.std(y / spread)) or 1.0
     kink = float(np.float32(epsilon / size))
     factor = kink / epsilon if kink > 0.0 else 1.0 / size
     limit = box * factor
@@ -42,7 +42,7 @@ def epsilon_svr(X, y, box, epsilon, kernel, *, tol=1e-3, start=None, **options) 
     )  # fmt: skip
     at_bound = np.abs(found.beta) == limit
     beta = np.where(at_bound, np.sign(found.beta) * box, found.beta / factor)
-    return replace(found, beta=beta, intercept=found.intercept / factor, objective=found.objective / factor**2,
+    return replace(found, beta=beta, intercept=found.intercept / factor, objective=found.objective / factor / factor,
                    gap=found.gap / factor)  # fmt: skip
 
 
