@@ -3,8 +3,8 @@
 Which file is what
     A module or package without an underscore is a method, or a few forms of one: its name is that of the method, of its
     class, and of its test. A package (``lp_svr``, ``randsvm``) is a method with helpers of its own; the estimator is in
-    the module of the same name. Modules with an underscore are what several methods share: parents
-    (``_engine``, ``_enclosing_ball``, ``_landmarks``, ``_first_rows``) and tools (``_multiclass``, ``_outcome``, ``_nodes``).
+    the module of the same name. Modules with an underscore are what several methods share: parents (``_engine``,
+    ``_enclosing_ball``, ``_landmarks``, ``_first_rows``) and tools (``_multiclass``, ``_outcome``, ``_nodes``).
     ``_any_estimator`` makes a solver of any classifier or regressor with scikit-learn's conventions.
     ``base`` is the template of all, and ``tuning`` chooses C for any of them.
 Where outer loops are
