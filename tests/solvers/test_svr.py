@@ -21,7 +21,6 @@ def test_weights_are_repetitions_and_tables_are_rows(kind):
     K = rbf_kernel(X, gamma=0.5)
     from_table = kind(kernel="precomputed", tol=1e-6).fit(K, Y, sample_weight=times)
     assert fitted.objective_ == pytest.approx(from_table.objective_, rel=1e-7)
-    assert np.mean(from_table.predict(K) == fitted.predict(X)) > 0.9 or kind is SVR
     np.testing.assert_allclose(from_table.predict(K)[times == 0], fitted.predict(X)[times == 0], atol=1e-4)
 
 
