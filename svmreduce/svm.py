@@ -1,4 +1,4 @@
-"""scikit-learn's SVC, with its names, parameters and defaults, trained by our SMO engine."""
+"""scikit-learn's SVC, SVR and OneClassSVM, with their names, parameters and defaults, trained by our SMO engine."""
 
 from __future__ import annotations
 
@@ -7,25 +7,23 @@ from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
 from svmreduce.checks import SHARED, SWITCH, Rule
 from svmreduce.errors import InputError
 from svmreduce.kernels import PRECOMPUTED, KernelSpec
+from svmreduce.solvers import svr
+from svmreduce.solvers._engine import Engine
 from svmreduce.solvers.base import class_scores, numbered
+from svmreduce.solvers.one_class import OneClass
 from svmreduce.solvers.smo import SMO
 from svmreduce.types import Matrix
 
 _FEW_ROWS, _SMALL_TOL = 1000, 9e-5  # below the tolerance at which the engine computes in single precision
 
 
-class SVC(
-    SMO,
-    parameters="C kernel degree gamma coef0 shrinking probability tol cache_size class_weight verbose max_iter "
-    "decision_function_shape break_ties random_state",
-):
-    """C-SVC for code that was written for ``sklearn.svm.SVC``: change the import, keep the rest.
-
-    The optimum is the same, so are the attributes. Probabilities never contradict ``predict``.
+class _Familiar(Engine):
+    """What the classes share: scikit-learn's parameters that our solvers lack or name otherwise, and its attributes.
 
     Parameters
     ----------
@@ -35,15 +33,13 @@ class SVC(
         Has no effect: the engine always leaves out rows that seem to stay at a bound.
     cache_size : float
         Memory for kernel values, in MB.
-    break_ties : bool
-        More than two classes: equal votes are decided by the decision values, not by the order of classes.
     """
 
     shrinking: bool = True
     cache_size: float = 200
-    break_ties: bool = False
     random_state: object = None
     threads = max_seconds = callback = None
+    warm_start = False
     rules: ClassVar = {
         "C": Rule("a positive number", lambda value: value == np.inf or SHARED["C"].is_right(value)),
         "kernel": Rule(
@@ -51,11 +47,10 @@ class SVC(
         ),
         "cache_size": SHARED["cache_mb"],
         "shrinking": SWITCH,
-        "break_ties": SWITCH,
         "verbose": None,
     }
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None):
         """Train; a row of weight zero or below is left out.
 
         Parameters
@@ -65,22 +60,13 @@ class SVC(
         sample_weight : array of shape (n,), optional
             Factor on C per row.
         """
-        self._steps = []
-        super().fit(X, y, sample_weight if sample_weight is None else _without_negative(sample_weight, y))
-        self.n_iter_ = np.array(self._steps, np.int32)
-        return self
+        if sample_weight is not None:
+            sample_weight = _without_negative(sample_weight, y, "classification" in self.tasks)
+        return super().fit(X, y, sample_weight)
 
     def _engine_tol(self, rows):
         """Few rows are solved in double and a little further: it costs nothing, and more digits are right."""
         return min(self.tol, _SMALL_TOL) if rows <= _FEW_ROWS else self.tol
-
-    def _fit_binary(self, X, y, weights, kernel):
-        solution = super()._fit_binary(X, y, weights, kernel)
-        self._steps.append(solution.n_iter)
-        return solution
-
-    def fit_facts(self):
-        return replace(super().fit_facts(), iterations=int(self.n_iter_.sum()))
 
     @property
     def coef_(self) -> Matrix:
@@ -101,8 +87,8 @@ class SVC(
 
     @property
     def class_weight_(self) -> np.ndarray:
-        """Factor on C of each class."""
-        return self._class_factors
+        """Factor on C of each class, where there are classes."""
+        return getattr(self, "_class_factors", np.empty(0))
 
     @property
     def shape_fit_(self) -> tuple[int, int]:
@@ -112,6 +98,86 @@ class SVC(
     def fit_status_(self) -> int:
         """0 if the tolerance was reached, else 1."""
         return int(not self.converged_)
+
+    def _store_vectors(self, model, rows):
+        super()._store_vectors(model, rows)
+        if model.labels is None:
+            if not model.coef.any():  # a vector of coefficient zero, which only its file needs
+                self.support_, self.support_vectors_, self.dual_coef_ = rows[:0], model.vectors[:0], model.coef[:, :0]
+            self.n_support_ = np.array([len(self.support_)], np.int32)
+            if model.kernel.name == "linear":
+                coef = sparse.csr_matrix(model.coef) if sparse.issparse(model.vectors) else model.coef
+                vars(self)["coef_"] = coef @ model.vectors
+        if self._sparse:
+            self.dual_coef_ = sparse.csr_matrix(self.dual_coef_)
+
+    def _kernel_spec(self, X):
+        return KernelSpec(PRECOMPUTED) if callable(self.kernel) else super()._kernel_spec(X)
+
+    def _validate(self, X, y, sample_weight):
+        self._sparse = sparse.issparse(X)
+        self._shape_fit = X.shape if hasattr(X, "shape") else (len(X),)
+        if callable(self.kernel):
+            self._rows = X
+            X = self._table(X)
+        return super()._validate(X, y, sample_weight)
+
+    def _new_rows(self, X):
+        check_is_fitted(self)
+        return super()._new_rows(self._table(X) if callable(self.kernel) else X)
+
+    def _table(self, X) -> np.ndarray:
+        """Kernel values of any objects with those of training, from the function that the caller gave."""
+        values = self.kernel(X, self._rows)
+        values = np.asarray(values.toarray() if sparse.issparse(values) else values, np.float64)
+        expected = len(X) if not hasattr(X, "shape") else X.shape[0], self._shape_fit[0]
+        if values.shape != expected:
+            raise InputError(f"the kernel function must give a table of shape {expected}, and gave {values.shape}")
+        return values
+
+    def _kernel_input(self, X, is_training):
+        if sparse.issparse(X) and isinstance(self.kernel, str) and self.kernel == PRECOMPUTED:
+            raise TypeError("Sparse precomputed kernels are not supported; give a dense table")
+        if sparse.issparse(X) and not self._sparse:
+            name = type(self).__name__
+            raise InputError(
+                f"{name} was trained on dense rows and takes no sparse ones; train on sparse rows, or use {_OWN[name]}"
+            )
+        return numbered(X, is_training) if callable(self.kernel) else super()._kernel_input(X, is_training)
+
+
+class SVC(
+    _Familiar,
+    SMO,
+    parameters="C kernel degree gamma coef0 shrinking probability tol cache_size class_weight verbose max_iter "
+    "decision_function_shape break_ties random_state",
+):
+    """C-SVC for code that was written for ``sklearn.svm.SVC``: change the import, keep the rest.
+
+    The optimum is the same, so are the attributes. Probabilities never contradict ``predict``.
+
+    Parameters
+    ----------
+    break_ties : bool
+        More than two classes: equal votes are decided by the decision values, not by the order of classes.
+    """
+
+    break_ties: bool = False
+    rules: ClassVar = {"break_ties": SWITCH}
+
+    def fit(self, X, y, sample_weight=None):
+        self._steps = []
+        super().fit(X, y, sample_weight)
+        self.n_iter_ = np.array(self._steps, np.int32)
+        return self
+
+    def _fit_binary(self, X, y, weights, kernel, start=None):
+        solution = super()._fit_binary(X, y, weights, kernel, start)
+        self._steps.append(solution.n_iter)
+        return solution
+
+    def fit_facts(self):
+        return replace(super().fit_facts(), iterations=int(self.n_iter_.sum()))
 
     @property
     def probA_(self) -> np.ndarray:
@@ -126,22 +192,8 @@ class SVC(
         self._class_factors = self.class_factors(y)
         return answer
 
-    def _kernel_spec(self, X):
-        return KernelSpec(PRECOMPUTED) if callable(self.kernel) else super()._kernel_spec(X)
-
-    def _kernel_input(self, X, is_training):
-        if is_training:
-            self._shape_fit, self._sparse = X.shape, sparse.issparse(X)
-        if sparse.issparse(X) and isinstance(self.kernel, str) and self.kernel == PRECOMPUTED:
-            raise TypeError("Sparse precomputed kernels are not supported; give a dense table")
-        if sparse.issparse(X) and not self._sparse:
-            raise InputError("SVC was trained on dense rows and takes no sparse ones; train on sparse rows, or use SMO")
-        if not callable(self.kernel):
-            return super()._kernel_input(X, is_training)
-        if is_training:
-            self._rows = X
-        values = self.kernel(X, self._rows)
-        return numbered(np.asarray(values.toarray() if sparse.issparse(values) else values, np.float64), is_training)
+    def _calibrate(self, X, y, sample_weight):
+        super()._calibrate(self._table(X) if callable(self.kernel) else X, y, sample_weight)
 
     def predict(self, X) -> np.ndarray:
         """Labels; with ``break_ties``, those of the largest decision values."""
@@ -158,13 +210,41 @@ class SVC(
         return order[class_scores(decisions, len(order))[:, order].argmax(axis=1)]
 
 
-def _without_negative(sample_weight, y) -> np.ndarray:
-    """Weights below zero as zero; what is left must be of at least two classes."""
+class SVR(
+    _Familiar,
+    svr.SVR,
+    parameters="kernel degree gamma coef0 tol C epsilon shrinking cache_size verbose max_iter",
+):
+    """ε-SVR for code that was written for ``sklearn.svm.SVR``: change the import, keep the rest."""
+
+    random_state = 0
+
+
+class OneClassSVM(
+    _Familiar,
+    OneClass,
+    parameters="kernel degree gamma coef0 tol nu shrinking cache_size verbose max_iter",
+):
+    """One-class SVM for code that was written for ``sklearn.svm.OneClassSVM``: change the import, keep the rest."""
+
+    random_state = 0
+
+    @property
+    def offset_(self) -> np.ndarray:
+        """What ``score_samples`` has more than ``decision_function``."""
+        return -self.intercept_
+
+
+_OWN = {"SVC": "SMO", "SVR": "svmreduce.SVR", "OneClassSVM": "OneClass"}
+
+
+def _without_negative(sample_weight, y, has_classes) -> np.ndarray:
+    """Weights below zero as zero; what is left must be something, and of at least two classes if there are classes."""
     weights = np.asarray(sample_weight, np.float64)
-    if weights.shape == np.shape(y):
+    if not np.any(weights > 0):
+        raise InputError("Invalid input - all samples have zero or negative weights.")
+    if has_classes and weights.shape == np.shape(y):
         left = np.unique(np.asarray(y)[weights > 0])
-        if left.size == 0:
-            raise InputError("Invalid input - all samples have zero or negative weights.")
         if left.size == 1 and np.unique(y).size > 1:
             raise InputError("Invalid input - all samples with positive weights belong to the same class.")
     return np.maximum(weights, 0.0)

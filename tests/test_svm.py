@@ -1,4 +1,4 @@
-"""SVC as scikit-learn has it: the same parameters, attributes and answers."""
+"""SVC, SVR and OneClassSVM as scikit-learn has them: the same parameters, attributes and answers."""
 
 import inspect
 
@@ -11,14 +11,15 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import cross_val_score
 
 from svmreduce.errors import InputError
-from svmreduce.svm import SVC
+from svmreduce.svm import SVC, SVR, OneClassSVM
 
 X, Y = load_iris(return_X_y=True)
 X = X + np.random.default_rng(0).normal(scale=0.05, size=X.shape)  # no two rows are equal
 
 
-def test_parameters_and_defaults_are_scikit_learns():
-    ours, theirs = (inspect.signature(kind.__init__).parameters for kind in (SVC, svm.SVC))
+@pytest.mark.parametrize("kind", [SVC, SVR, OneClassSVM])
+def test_parameters_and_defaults_are_scikit_learns(kind):
+    ours, theirs = (inspect.signature(kind.__init__).parameters for kind in (kind, getattr(svm, kind.__name__)))
     assert set(ours) == set(theirs)
     for name in set(ours) - {"self", "probability"}:  # which scikit-learn is about to drop
         assert ours[name].default == theirs[name].default, name
@@ -41,6 +42,39 @@ def test_attributes_are_scikit_learns(classes, form, shape):
     np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-3)
     np.testing.assert_allclose(ours.decision_function(form(X)), theirs.decision_function(form(X)), atol=1e-3)
     assert np.array_equal(ours.classes_, theirs.classes_) and ours.n_iter_.shape == theirs.n_iter_.shape
+
+
+@pytest.mark.parametrize("kind", [SVR, OneClassSVM])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_attributes_without_classes_are_scikit_learns(kind, form):
+    weights = np.where(np.arange(150) % 5, 1.0, 0.5)
+    ours, theirs = (
+        kind(kernel="linear", tol=1e-7).fit(form(X), Y + 0.3 * X[:, 0], sample_weight=weights)
+        for kind in (kind, getattr(svm, kind.__name__))
+    )
+    for name in ("dual_coef_", "coef_", "support_vectors_", "intercept_", "n_support_", "support_", "shape_fit_"):
+        own, other = getattr(ours, name), getattr(theirs, name)
+        assert sparse.issparse(own) == sparse.issparse(other), name
+        own, other = (value.toarray() if sparse.issparse(value) else value for value in (own, other))
+        np.testing.assert_allclose(own, other, rtol=1e-4, atol=1e-3, err_msg=name)
+    assert type(ours.n_iter_) is int and ours.fit_status_ == 0
+    np.testing.assert_allclose(ours.predict(form(X)), theirs.predict(form(X)), atol=1e-3)
+    if kind is OneClassSVM:
+        np.testing.assert_allclose(ours.score_samples(form(X)), theirs.score_samples(form(X)), rtol=1e-6)
+        assert ours.offset_.shape == theirs.offset_.shape
+
+
+def test_a_kernel_may_be_of_words_and_must_give_a_table():
+    words, length = ["a", "bb", "ccc", "dddd"], lambda a, b: np.array([[len(v) * len(w) for w in b] for v in a])
+    fitted = SVR(kernel=length, C=10, epsilon=0.01).fit(words, [1.0, 2.0, 3.0, 4.0])
+    np.testing.assert_allclose(fitted.predict(["eeeee"]), [5.0], atol=0.05)
+    with pytest.raises(InputError, match=r"must give a table of shape \(150, 150\), and gave \(1, 1\)"):
+        SVC(kernel=lambda a, b: np.ones((1, 1))).fit(X, Y)
+
+
+def test_an_infinite_C_separates():
+    y = Y == 0
+    assert SVC(C=np.inf).fit(X, y).score(X, y) == 1.0
 
 
 @pytest.mark.parametrize("kernel", ["precomputed", lambda a, b: rbf_kernel(a, b, gamma=0.5)])

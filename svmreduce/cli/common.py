@@ -146,10 +146,10 @@ def reader_of(source: str, split: str, choices, n_features: int | None = None):
 
 
 def check_task(source: str, data, name: str, method: type, instead: str = "") -> None:
-    """Numbers as labels are for methods that can do regression."""
+    """Numbers as labels are for methods that can do regression, or that look at no labels."""
     from svmreduce.data.labels import check_classes
 
-    if data.task == "regression" and "regression" not in method.tasks:
+    if data.task == "regression" and not {"regression", "one_class"} & set(method.tasks):
         other = "; if the labels are in another column, name it with --label" if data.is_table else ""
         raise InputError(
             f"{source}: the labels are real numbers, not classes, and {name} only classifies{instead}{other}"

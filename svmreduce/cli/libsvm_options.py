@@ -14,7 +14,7 @@ from svmreduce.cli.common import LIBSVM_STYLE, parse_value, together
 from svmreduce.errors import InputError
 from svmreduce.registry import parameters_of
 
-SVM_TYPES = ("smo", "nu_svc", "one_class", "libsvm_svr", "nu_svr")  # by LIBSVM's -s
+SVM_TYPES = ("smo", "nu_svc", "one_class", "svr", "nu_svr")  # by LIBSVM's -s
 GAMMA_KERNELS = ("poly", "rbf", "sigmoid")
 LIBSVM_OPTIONS = ("tube", "nu", "class_weights", "probability", "shrinking", "folds", "max_seconds")
 _WEIGHT = re.compile(r"-w([+-]?\d[\d.eE+-]*)")

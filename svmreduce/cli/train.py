@@ -149,7 +149,7 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, as
         read = partial(timed_table, train, choices)
     with data_warnings(quiet) as warned:
         (data, preparation, load, raw), _ = patiently(read, "reading", quiet=quiet)
-        check_task(train, data, solver, solver_class, "; try --solver libsvm_svr")
+        check_task(train, data, solver, solver_class, "; try --solver svr")
     warn(None if choices.scale or is_table else unequal_columns(data.X, preparation.titles), warned)
     if reducer:
         check_task(train, data, reducer, reducer_class)

@@ -89,7 +89,7 @@ def _admit(c, v_c, store, stride, state, chunk, old, counters):
         if 0 <= owner[slot] < p:
             K[slot * stride + p] = row[owner[slot]]
     beta[p], v[p], lower[p], upper[p], diagonal[p] = 0.0, v_c, chunk_lower[c], chunk_upper[c], row[p]
-    mark_bounds(p, beta, lower, upper, no_up, no_low)
+    mark_bounds(p, beta, lower, upper, no_up, no_low, 0.0)
     counters[SIZE] += 1
     counters[INSERTED] += 1
 
@@ -107,7 +107,7 @@ def _step(i, j, store, stride, state, counters, extremes):
         used[slot_of[member]] = counters[CLOCK]
     row_i = K[slot_of[i] * stride : slot_of[i] * stride + n]
     row_j = K[slot_of[j] * stride : slot_of[j] * stride + n]
-    step = move_pair(i, j, row_i[j], diagonal, beta, v, lower, upper, no_up, no_low)
+    step = move_pair(i, j, row_i[j], diagonal, beta, v, lower, upper, no_up, no_low, 0.0)
     counters[BEST], extremes[0], extremes[1] = step_and_extremes(row_i, row_j, step, v[:n], no_up[:n], no_low[:n])
     counters[STEPS] += 1
     return NOTHING
@@ -197,7 +197,7 @@ def refresh_extremes(state, counters, extremes):
     n = counters[SIZE]
     counters[BEST], extremes[0], extremes[1] = 0, -np.inf, np.inf
     for t in range(n):
-        mark_bounds(t, beta, lower, upper, no_up, no_low)
+        mark_bounds(t, beta, lower, upper, no_up, no_low, 0.0)
         if v[t] - no_up[t] > extremes[0]:
             counters[BEST], extremes[0] = t, v[t] - no_up[t]
         extremes[1] = min(extremes[1], v[t] + no_low[t])

@@ -4,9 +4,12 @@ The problem, here and in ``smo_engine.py``, is  min ½ βᵀKβ − targetᵀβ 
 lower ≤ β ≤ upper, and v = target − Kβ is minus the gradient. One step moves the same amount from a
 row that can go down to a row that can go up. No labels appear: β carries the sign.
 
+With a *kink* the objective has the term kink·Σ|β| as well (ε-regression). Its slope belongs to the side on which a row
+is: a step ends at zero at the latest, where going up and going down cost differently.
+
 Loops run in strips: a strip's largest value is a vector reduction, and only the best strip is
-searched for *where* that value is. ``no_up`` and ``no_low`` hold 0 or a huge number, so that a bound
-is an addition and not a branch.
+searched for *where* that value is. ``no_up`` and ``no_low`` hold the kink's slope (0 without one) or a huge number,
+so that a bound is an addition and not a branch.
 """
 
 from __future__ import annotations
@@ -72,33 +75,38 @@ def partner(row_i, diagonal, i, v, no_low, v_i):
 
 
 @njit()
-def mark_bounds(t, beta, lower, upper, no_up, no_low):
-    no_up[t] = np.float32(0) if beta[t] < upper[t] else BARRED
-    no_low[t] = np.float32(0) if beta[t] > lower[t] else BARRED
+def mark_bounds(t, beta, lower, upper, no_up, no_low, kink):
+    """What going up takes off v[t], and what going down adds to it."""
+    no_up[t] = (kink if beta[t] >= 0.0 else -kink) if beta[t] < upper[t] else BARRED
+    no_low[t] = (kink if beta[t] <= 0.0 else -kink) if beta[t] > lower[t] else BARRED
 
 
 @njit()
-def move_pair(i, j, k_ij, diagonal, beta, v, lower, upper, no_up, no_low):
+def move_pair(i, j, k_ij, diagonal, beta, v, lower, upper, no_up, no_low, kink):
     """β_i up and β_j down by the best step that the bounds allow; returns it. v is left to the caller."""
     curvature = np.float64(diagonal[i]) + np.float64(diagonal[j]) - 2.0 * np.float64(k_ij)
-    step = (v[i] - v[j]) / max(curvature, TAU)
-    room_i, room_j = upper[i] - beta[i], beta[j] - lower[j]
+    slope, end_i, end_j = v[i] - v[j], upper[i], lower[j]
+    if kink > 0.0:
+        slope -= (kink if beta[i] >= 0.0 else -kink) + (kink if beta[j] <= 0.0 else -kink)
+        end_i, end_j = (0.0 if beta[i] < 0.0 else end_i), (0.0 if beta[j] > 0.0 else end_j)
+    step = slope / max(curvature, TAU)
+    room_i, room_j = end_i - beta[i], beta[j] - end_j
     step = min(step, room_i, room_j)
     # land exactly on a bound: a row a rounding error away from it would be picked forever
-    beta[i] = upper[i] if step == room_i else beta[i] + step
-    beta[j] = lower[j] if step == room_j else beta[j] - step
-    mark_bounds(i, beta, lower, upper, no_up, no_low)
-    mark_bounds(j, beta, lower, upper, no_up, no_low)
+    beta[i] = end_i if step == room_i else beta[i] + step
+    beta[j] = end_j if step == room_j else beta[j] - step
+    mark_bounds(i, beta, lower, upper, no_up, no_low, kink)
+    mark_bounds(j, beta, lower, upper, no_up, no_low, kink)
     return step
 
 
 @njit()
-def _pair_steps(K, stride, diagonal, beta, v, lower, upper, tol, max_steps):
+def _pair_steps(K, stride, diagonal, beta, v, lower, upper, kink, tol, max_steps):
     """Pair steps until the largest violation is at most ``tol``; β and v are changed in place."""
     n = beta.size
     no_up, no_low = np.zeros(n, np.float32), np.zeros(n, np.float32)
     for t in range(n):
-        mark_bounds(t, beta, lower, upper, no_up, no_low)
+        mark_bounds(t, beta, lower, upper, no_up, no_low, kink)
     row = K[:n]
     i, high, low = step_and_extremes(row, row, 0.0, v, no_up, no_low)
     steps = 0
@@ -106,19 +114,19 @@ def _pair_steps(K, stride, diagonal, beta, v, lower, upper, tol, max_steps):
         row_i = K[i * stride : i * stride + n]
         j = partner(row_i, diagonal, i, v, no_low, high)
         row_j = K[j * stride : j * stride + n]
-        step = move_pair(i, j, row_i[j], diagonal, beta, v, lower, upper, no_up, no_low)
+        step = move_pair(i, j, row_i[j], diagonal, beta, v, lower, upper, no_up, no_low, kink)
         steps += 1
         i, high, low = step_and_extremes(row_i, row_j, step, v, no_up, no_low)
     return steps, high, low
 
 
 @njit()
-def _still_movable(beta, v, lower, upper, high, low):
-    """Rows that are free or could still be picked: LIBSVM's shrinking rule."""
+def _still_movable(beta, v, lower, upper, kink, high, low):
+    """Rows that could still be picked, which free ones always can: LIBSVM's shrinking rule."""
     rows, count = np.empty(beta.size, np.int64), 0
     for t in range(beta.size):
-        up, down = beta[t] < upper[t], beta[t] > lower[t]
-        if (up and down) or (up and v[t] >= low) or (down and v[t] <= high):
+        up = beta[t] < upper[t] and v[t] - (kink if beta[t] >= 0.0 else -kink) >= low
+        if up or (beta[t] > lower[t] and v[t] + (kink if beta[t] <= 0.0 else -kink) <= high):
             rows[count] = t
             count += 1
     return rows[:count]
@@ -141,24 +149,24 @@ def _subtract_row(v, row, amount):
 
 
 @njit()
-def _block_round(K, stride, diagonal, beta, v, lower, upper, tol, max_steps):
+def _block_round(K, stride, diagonal, beta, v, lower, upper, kink, tol, max_steps):
     """Some pair steps on the whole block, then many on a copy of the rows that still move.
 
     Returns the steps made, the last extremes, and whether the block is solved or ``max_steps`` are used up.
     """
     n = beta.size
     patience = min(max_steps, max(n, 500))
-    steps, high, low = _pair_steps(K, stride, diagonal, beta, v, lower, upper, tol, patience)
+    steps, high, low = _pair_steps(K, stride, diagonal, beta, v, lower, upper, kink, tol, patience)
     if not high - low > tol or steps >= max_steps:  # also where kernel values are not numbers
         return steps, high, low, True
-    rows = _still_movable(beta, v, lower, upper, high, low)
+    rows = _still_movable(beta, v, lower, upper, kink, high, low)
     if 2 * rows.size > n:
         return steps, high, low, False
     part_beta, part_v = take(beta, rows), take(v, rows)
     patience = min(max_steps - steps, 50 * max(n, 500))
     made, high, low = _pair_steps(
         _sub_block(K, stride, rows), rows.size, take(diagonal, rows),
-        part_beta, part_v, take(lower, rows), take(upper, rows), tol, patience,
+        part_beta, part_v, take(lower, rows), take(upper, rows), kink, tol, patience,
     )  # fmt: skip
     for t in range(rows.size):
         change = part_beta[t] - beta[rows[t]]
@@ -179,16 +187,16 @@ def optimise_block(K, stride, diagonal, beta, v, lower, upper, tol, max_steps):
     """
     steps, done = 0, False
     while not done:
-        made, high, low, done = _block_round(K, stride, diagonal, beta, v, lower, upper, tol, max_steps - steps)
+        made, high, low, done = _block_round(K, stride, diagonal, beta, v, lower, upper, 0.0, tol, max_steps - steps)
         steps += made
     return steps, high, low
 
 
-def optimise_block_in_time(K, stride, diagonal, beta, v, lower, upper, tol, max_steps):
-    """The same steps as ``optimise_block``, with a look at the clock between rounds."""
+def optimise_block_in_time(K, stride, diagonal, beta, v, lower, upper, tol, max_steps, kink=0.0):
+    """The same steps as ``optimise_block``, with a look at the clock between rounds; also with a kink at β = 0."""
     steps, done = 0, False
     while not done:
-        made, high, low, done = _block_round(K, stride, diagonal, beta, v, lower, upper, tol, max_steps - steps)
+        made, high, low, done = _block_round(K, stride, diagonal, beta, v, lower, upper, kink, tol, max_steps - steps)
         steps += made
         done = done or time_is_up()
     return steps, high, low

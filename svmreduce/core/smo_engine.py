@@ -1,7 +1,8 @@
 """Weighted SMO for large problems: solve on few rows, look at all, take the violators in.
 
-Solves  min ½ βᵀKβ − targetᵀβ,  Σβ = 0, lower ≤ β ≤ upper.  For a C-SVC β = y·α, target = y, and a
-row of weight w has 0 ≤ y·β ≤ C·w.
+Solves  min ½ βᵀKβ − targetᵀβ + kink·Σ|β|,  Σβ = 0, lower ≤ β ≤ upper.  For a C-SVC β = y·α, target = y, kink = 0, and
+a row of weight w has 0 ≤ y·β ≤ C·w. For an ε-SVR target = y, kink = ε and |β| ≤ C·w. For a one-class SVM target = 0,
+0 ≤ β ≤ w, and Σβ is that of the start.
 
 Three rings of rows, each cheaper per row than the next smaller one:
 
@@ -52,8 +53,11 @@ def solve(
     threads=None,
     first=None,
     start=None,
+    kink=0.0,
+    unit=1.0,
+    factor=1.0,
 ):
-    """Minimise ½ βᵀKβ − targetᵀβ with Σβ = 0 and lower ≤ β ≤ upper.
+    """Minimise ½ βᵀKβ − targetᵀβ + kink·Σ|β| with Σβ = 0 and lower ≤ β ≤ upper.
 
     Parameters
     ----------
@@ -73,12 +77,19 @@ def solve(
     first : row numbers, optional
         The first working set, and its size as that of a first batch; random rows by default.
     start : array of shape (n,), optional
-        A feasible β near the solution, such as that of a smaller C times the ratio; zeros by default.
+        A feasible β near the solution, such as that of a smaller C times the ratio; zeros by default. Its sum is kept.
+    kink : float
+        Of float32 exactly: pair steps know it in single precision.
+    unit : float
+        What is a large difference between two rows' v: 1 for targets ±1. None for their deviation at a start that is a
+        guess.
+    factor : float
+        What the caller multiplied targets and bounds with; gaps are reported to callbacks without it.
     """
     if max_iter < 0:
         max_iter = max(10_000_000, 100 * X.shape[0])
     search = _Search(X, target, lower, upper, kernel, tol, cache_mb, max_iter, seed, resolve_threads(threads), first,
-                     start)  # fmt: skip
+                     start, kink, unit, factor)  # fmt: skip
     with single_threaded_blas:
         search.run()
     return search.result()
@@ -88,14 +99,15 @@ class _Search:
     """The state of one solve."""
 
     def __init__(self, X, target, lower, upper, kernel, tol, cache_mb, max_iter, seed, threads, first,
-                 start=None):  # fmt: skip
+                 start, kink, unit, factor):  # fmt: skip
         self.X, self.kernel, self.tol, self.cache_mb = X, kernel, tol, cache_mb
         self.target, self.lower, self.upper = target, lower, upper
         self.max_iter, self.threads = max_iter, threads
         self.rng = np.random.default_rng(seed)
         self.first, self.batch = first, FIRST_WORKING_SET if first is None else first.size
         self.n = X.shape[0]
-        self.start = start
+        self.start, self.kink, self.factor = start, kink, factor
+        self._measure_in(unit)
         self.beta = np.zeros(self.n)
         self.v = target.astype(np.float64)
         self.far_beta = np.zeros(self.n)  # the β that the far rows' v knows
@@ -105,6 +117,14 @@ class _Search:
         self.n_iter = self.kernel_evals = self.repairs = self.rounds = 0
         self.near = np.zeros(self.n, bool)
         self._use(suitable_rows(kernel, X, single=tol >= FLOAT32_TOL))
+
+    def _measure_in(self, unit):
+        self.unit = unit
+        if unit is None:  # not known before the start is
+            return
+        self.rough, self.far = ROUGH * unit, FAR * unit
+        if self.kink > 0.0:  # a row with β = 0 is at most the kink away from the wrong side
+            self.far = min(self.far, max(FAR * self.kink, self.tol))
 
     def _use(self, rows):
         self.rows = rows
@@ -119,7 +139,7 @@ class _Search:
 
     def run(self):
         new = self._first_rows() if self.start is None else self._rows_of_start()
-        stage_tol = self.tol if self.near.all() else max(self.tol, ROUGH)
+        stage_tol = self.tol if self.near.all() else max(self.tol, self.rough)
         idle_rounds = 0
         while self.n_iter < self.max_iter and idle_rounds < MOST_IDLE_ROUNDS:
             steps_before = self.n_iter
@@ -127,7 +147,9 @@ class _Search:
             idle_rounds = idle_rounds + 1 if self.n_iter == steps_before else 0
             gap = self._gap(self.near)
             self.rounds += 1
-            if time_is_up(rounds=self.rounds, steps=self.n_iter, rows=int(self.near.sum()), gap=float(gap)):
+            if time_is_up(
+                rounds=self.rounds, steps=self.n_iter, rows=int(self.near.sum()), gap=float(gap) / self.factor
+            ):
                 break
             if self.n_iter >= self.step_limit < self.max_iter:
                 self._go_on_in_double()
@@ -137,7 +159,7 @@ class _Search:
                     return
                 if self._gap() <= 5 * stage_tol:
                     stage_tol = self.tol
-                self.near = self._violation() > -FAR
+                self.near = self._violation() > -self.far
                 self.near[self.work.members] = True
             new = self._next_rows(stage_tol)
         self._update_far()
@@ -163,9 +185,12 @@ class _Search:
         self._subtract_products(np.arange(self.n), np.arange(self.n), self.beta)
         self.far_beta = self.beta.copy()
         self.intercept = _middle(*self._extremes())
-        self.near = self._violation() > -FAR
-        self.batch = self.work.capacity
-        return self._next_rows(ROUGH)
+        if self.unit is None:
+            self._measure_in(float(self.v.std()) or 1.0)
+        else:  # near the solution: all rows at the margin at once
+            self.batch = self.work.capacity
+        self.near = self._violation() > -self.far
+        return self._next_rows(self.rough)
 
     def _optimise_with(self, new, tol):
         """Pair steps on the working set with these rows added; then the near rows' v."""
@@ -174,7 +199,8 @@ class _Search:
         members = work.members
         beta, v = self.beta[members], self.v[members]
         steps, high, low = optimise_block_in_time(work.K, work.stride, work.diagonal, beta, v, self.lower[members],
-                                                  self.upper[members], tol, self.step_limit - self.n_iter)  # fmt: skip
+                                                  self.upper[members], tol, self.step_limit - self.n_iter,
+                                                  self.kink)  # fmt: skip
         self.n_iter += steps
         self.bracket = (high, low) if high < low else ((high + low) / 2,) * 2
         change = beta - self.beta[members]
@@ -205,7 +231,7 @@ class _Search:
         violation[list(self._worst_pair())] = np.inf
         members = self.work.members
         # an empty working set (precision was just raised) wants the rows at the margin back as well
-        candidate = self.near & (violation > (0.4 * stage_tol if members.size else -0.1 * FAR))
+        candidate = self.near & (violation > (0.4 * stage_tol if members.size else -0.1 * self.far))
         candidate[members] = False
         new = np.flatnonzero(candidate)
         capacity = self.work.capacity
@@ -214,7 +240,7 @@ class _Search:
         wanted = min(new.size, max(self.batch, members.size), most)
         if wanted < new.size:
             new = new[np.argpartition(-violation[new], wanted)[:wanted]]
-        useful = violation[members] > -FAR
+        useful = violation[members] > -self.far
         if 4 * np.sum(~useful) > members.size or members.size + new.size > capacity:
             self.work.keep(useful)  # squeezing the block is not free: a few idle rows may stay
             members = self.work.members
@@ -228,21 +254,27 @@ class _Search:
 
     # ------------------------------------------------------------ optimality
 
+    def _pulls(self, among=slice(None)):
+        """How much each row wants up and how little it wants down: v, less the slope of kink·|β|; barred at a bound."""
+        v, beta = self.v[among], self.beta[among]
+        up = down = v
+        if self.kink > 0.0:
+            up, down = v - np.where(beta >= 0, self.kink, -self.kink), v - np.where(beta > 0, self.kink, -self.kink)
+        return np.where(beta < self.upper[among], up, -np.inf), np.where(beta > self.lower[among], down, np.inf)
+
     def _violation(self):
         """How far each row is on the wrong side, given the intercept; negative on the right side."""
-        up = np.where(self.beta < self.upper, self.v - self.intercept, -np.inf)
-        return np.maximum(up, np.where(self.beta > self.lower, self.intercept - self.v, -np.inf))
+        up, down = self._pulls()
+        return np.maximum(up - self.intercept, self.intercept - down)
 
     def _extremes(self, among=slice(None)):
-        v, beta = self.v[among], self.beta[among]
-        up, down = v[beta < self.upper[among]], v[beta > self.lower[among]]
-        return (up.max() if up.size else -np.inf), (down.min() if down.size else np.inf)
+        up, down = self._pulls(among)
+        return up.max(initial=-np.inf), down.min(initial=np.inf)
 
     def _worst_pair(self):
         """The near row with the largest v that may go up, and that with the smallest that may go down."""
-        up = np.where(self.near & (self.beta < self.upper), self.v, -np.inf)
-        down = np.where(self.near & (self.beta > self.lower), self.v, np.inf)
-        return np.argmax(up), np.argmin(down)
+        up, down = self._pulls()
+        return np.argmax(np.where(self.near, up, -np.inf)), np.argmin(np.where(self.near, down, np.inf))
 
     def _gap(self, among=slice(None)):
         high, low = self._extremes(among)
@@ -282,9 +314,12 @@ class _Search:
 
     def _round_to_bounds(self):
         """Sums of bounds are not exact: a row that takes up the rest is not free, or the intercept would be its own."""
-        dust = self.n * np.finfo(np.float64).eps * (self.upper - self.lower)
+        width = np.minimum(self.upper - self.lower, np.abs(self.beta).max())  # C may be infinite
+        dust = self.n * np.finfo(np.float64).eps * width
         self.beta = np.where(self.upper - self.beta <= dust, self.upper, self.beta)
         self.beta = np.where(self.beta - self.lower <= dust, self.lower, self.beta)
+        if self.kink > 0.0:
+            self.beta = np.where(np.abs(self.beta) <= dust, 0.0, self.beta)
 
     def _v_of_support(self):
         """v in double where β is not zero: float32 sums of large β leave the objective wrong in the fifth digit."""
@@ -297,10 +332,10 @@ class _Search:
 
     def result(self) -> DualSolution:
         self._round_to_bounds()
-        free = (self.beta > self.lower) & (self.beta < self.upper)
-        high, low = self._extremes()
-        intercept = self.v[free].mean() if free.any() else _middle(high, low)
-        objective = -0.5 * float(self.beta @ (self.target + self._v_of_support()))
+        up, down = self._pulls()
+        free = up == down
+        intercept = up[free].mean() if free.any() else _middle(*self._extremes())
+        objective = -0.5 * float(self.beta @ (self.target + self._v_of_support())) + self.kink * np.abs(self.beta).sum()
         gap = self._gap()
         return DualSolution(self.beta, float(intercept), objective, gap, self.n_iter, self.kernel_evals,
                          bool(gap <= self.tol))  # fmt: skip

@@ -35,10 +35,10 @@ _LINE_UPS = {
     ),
     "regression": (
         {"name": "libsvm_svr"},
-        {"name": "decomposition_svr"},
+        {"name": "svr"},
         [
-            {"name": "decomposition_svr", "as": "random sample", "reducer": {"name": "random", "share": _SHARES}},
-            {"name": "decomposition_svr", "as": "Mahalanobis", "reducer": {"name": "mahalanobis", "share": 0.1}},
+            {"name": "svr", "as": "random sample", "reducer": {"name": "random", "share": _SHARES}},
+            {"name": "svr", "as": "Mahalanobis", "reducer": {"name": "mahalanobis", "share": 0.1}},
             {"name": "lp_svr", "as": "LP-SVR"},
         ],
     ),

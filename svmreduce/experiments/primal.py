@@ -17,7 +17,7 @@ from svmreduce.model import KernelModel
 from svmreduce.model.objective import squared_norms, tube_loss
 
 HINGE = ("aesvm", "smo", "libsvm", "decomposition", "incremental", "randsvm", "lasvm", "svmperf", "kernel_pegasos")
-TUBE = ("libsvm_svr", "decomposition_svr")
+TUBE = ("svr", "libsvm_svr", "decomposition_svr")
 MOST_VALUES = 100_000_000
 """Kernel values to compute at most, about a second. Beyond, the loss is that of a random part of the rows."""
 _FEWEST = 1000  # rows; fewer would be no estimate

@@ -22,7 +22,7 @@ TOO_SHORT = 0.01
 LEVEL = {"classification": 0.001, "regression": 0.01}
 """A loss up to this is none: a tenth of a point of accuracy, a hundredth of the RMSE."""
 EXACT = (
-    "smo", "libsvm", "decomposition", "incremental", "libsvm_svr", "decomposition_svr", "sklearn.svm:SVC",
+    "smo", "libsvm", "decomposition", "incremental", "svr", "libsvm_svr", "decomposition_svr", "sklearn.svm:SVC",
     "sklearn.svm:SVR",
 )  # fmt: skip
 """Solvers of the whole problem to a tolerance: on all rows, they are what a reduction is compared with."""

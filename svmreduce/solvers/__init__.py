@@ -3,8 +3,8 @@
 Which file is what
     A module or package without an underscore is a method, or a few forms of one: its name is that of the method, of its
     class, and of its test. A package (``lp_svr``, ``randsvm``) is a method with helpers of its own; the estimator is in
-    the module of the same name. Modules with an underscore are what several methods share: parents
-    (``_enclosing_ball``, ``_landmarks``, ``_first_rows``) and tools (``_multiclass``, ``_outcome``, ``_nodes``).
+    the module of the same name. Modules with an underscore are what several methods share: parents (``_engine``,
+    ``_enclosing_ball``, ``_landmarks``, ``_first_rows``) and tools (``_multiclass``, ``_outcome``, ``_nodes``).
     ``_any_estimator`` makes a solver of any classifier or regressor with scikit-learn's conventions.
     ``base`` is the template of all, and ``tuning`` chooses C for any of them.
 Where outer loops are
@@ -30,6 +30,7 @@ SOLVERS = Registry(
         "lasvm": "svmreduce.solvers.lasvm:LASVM",
         "liblinear": "svmreduce.solvers.liblinear:Liblinear",
         "libsvm": "svmreduce.solvers.libsvm:Libsvm",
+        "libsvm_one_class": "svmreduce.solvers.libsvm:LibsvmOneClass",
         "libsvm_svr": "svmreduce.solvers.libsvm:LibsvmSVR",
         "lp_svc": "svmreduce.solvers.lp_svr:LPSVC",
         "lp_svr": "svmreduce.solvers.lp_svr:LPSVR",
@@ -40,7 +41,7 @@ SOLVERS = Registry(
         "nu_svc": "svmreduce.solvers.libsvm:NuSVC",
         "nu_svr": "svmreduce.solvers.libsvm:NuSVR",
         "nystroem": "svmreduce.solvers.nystroem:Nystroem",
-        "one_class": "svmreduce.solvers.libsvm:OneClass",
+        "one_class": "svmreduce.solvers.one_class:OneClass",
         "pegasos": "svmreduce.solvers.pegasos:Pegasos",
         "randsvm": "svmreduce.solvers.randsvm:RandSVM",
         "rfeatsvm1": "svmreduce.solvers.rfeat:RfeatSVM1",
@@ -48,6 +49,7 @@ SOLVERS = Registry(
         "rsvm": "svmreduce.solvers.rsvm:RSVM",
         "smo": "svmreduce.solvers.smo:SMO",
         "svmperf": "svmreduce.solvers.svmperf:SVMperf",
+        "svr": "svmreduce.solvers.svr:SVR",
         "tree_regressor": "svmreduce.solvers.sklearn_baselines:TreeRegressor",
     },
     needs="fit_facts",

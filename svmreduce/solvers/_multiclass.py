@@ -11,10 +11,10 @@ from svmreduce.core.watch import share_of_time
 from svmreduce.kernels import PRECOMPUTED, KernelSpec
 from svmreduce.model import KernelModel, LinearModel
 from svmreduce.solvers._outcome import Outcome
-from svmreduce.types import Matrix
+from svmreduce.types import DualSolution, Matrix
 
 
-def one_versus_one(fit_binary, X, y, weights, kernel: KernelSpec, classes) -> Outcome:
+def one_versus_one(fit_binary, X, y, weights, kernel: KernelSpec, classes, start=None) -> Outcome:
     """Solve every pair of classes and join the answers in one model.
 
     Each pair sees only its own rows, so k classes cost far less than k(k-1)/2 full fits. Counters are
@@ -24,6 +24,8 @@ def one_versus_one(fit_binary, X, y, weights, kernel: KernelSpec, classes) -> Ou
     ----------
     fit_binary : callable (X, y, weights, kernel) -> DualSolution
     y : class numbers 0…k-1, positions in ``classes``
+    start : array of shape (k-1, n), optional
+        Coefficients to begin with, as those of the model but for all rows; ``fit_binary`` takes those of its rows.
     """
     k = len(classes)
     # With two classes the second comes first, so that a positive value means classes[1].
@@ -37,7 +39,8 @@ def one_versus_one(fit_binary, X, y, weights, kernel: KernelSpec, classes) -> Ou
         target = np.where(y[rows] == order[i], 1.0, -1.0)
         part, own = (X, weights) if k == 2 else (X[rows], weights[rows])
         with share_of_time(len(pairs) - number):
-            solution = fit_binary(part, target, own, kernel)
+            begin = {} if start is None else {"start": np.where(target > 0, start[j - 1, rows], start[i, rows])}
+            solution = fit_binary(part, target, own, kernel, **begin)
         solutions.append(solution)
         first = target > 0
         betas[j - 1, rows[first]] = solution.beta[first]
@@ -49,7 +52,7 @@ def one_versus_one(fit_binary, X, y, weights, kernel: KernelSpec, classes) -> Ou
     support = np.concatenate(kept)
     model = KernelModel(
         kernel,
-        X[support, :1] if kernel.name == PRECOMPUTED else X[support],  # of a table, the rows' numbers
+        vectors_of(X, support, kernel),
         np.ascontiguousarray(betas[:, support]),
         np.array([solution.intercept for solution in solutions], dtype=np.float64),
         classes[order],
@@ -94,6 +97,19 @@ def _in_all_pairs(coef, code: int, k: int) -> np.ndarray:
     """k-1 rows: minus the coefficients in pairs with earlier classes, where this class is the second; else plus."""
     signs = np.where(np.arange(k - 1) < code, -1.0, 1.0)
     return signs[:, None] * coef
+
+
+def one_sum(found: DualSolution, X, kernel: KernelSpec, svm_type: str) -> Outcome:
+    """The solution of a regression or a one-class SVM as an outcome."""
+    support = support_of(found.beta)
+    model = KernelModel(kernel, vectors_of(X, support, kernel), found.beta[None, support], np.array([found.intercept]),
+                        svm_type=svm_type)  # fmt: skip
+    return Outcome(model, support, **joint_counters([found]))
+
+
+def vectors_of(X, support: np.ndarray, kernel: KernelSpec) -> Matrix:
+    """The rows that a model keeps; of a table of kernel values, their numbers."""
+    return X[support, :1] if kernel.name == PRECOMPUTED else X[support]
 
 
 def support_of(beta: np.ndarray) -> np.ndarray:

@@ -14,13 +14,13 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin, clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from svmreduce.checks import ALL_ZERO, check_parameters, checked_weights, class_weights
 from svmreduce.core.jit import loading_seconds
@@ -39,13 +39,13 @@ _WARM: set[type] = set()
 
 
 class BaseSolver(BaseEstimator):
-    """What all solvers share; see ``SVMClassifier`` and ``SVMRegressor`` for the two tasks.
+    """What all solvers share; see ``SVMClassifier``, ``SVMRegressor`` and ``SVMOutlierDetector`` for the tasks.
 
     Class facts
     -----------
     kernels : the kernels it takes; none for a method that is not an SVM and has no model file
     mixes_kernels : whether it takes mixtures of them, such as ``rbf:1+poly:1``
-    tasks : "classification" or "regression"
+    tasks : "classification", "regression" or "one_class"
     accepts_weights : whether ``fit`` takes ``sample_weight``
     weights_reason : why not, and which solver does
     stops_in_time : whether it can end early with what it has, as ``max_seconds`` asks
@@ -256,7 +256,7 @@ class SVMClassifier(ClassifierMixin, BaseSolver):
     def _calibrate(self, X, y, sample_weight) -> None:
         """Learn probabilities; every fold has the kernel of the final fit."""
         X, y = validate_data(self, X, y, reset=False, **ROWS)
-        kernel = self.kernel if self.model_.kernel.name == PRECOMPUTED else self.model_.kernel
+        kernel = PRECOMPUTED if self.model_.kernel.name == PRECOMPUTED else self.model_.kernel
         trial = clone(self).set_params(probability=False, kernel=kernel)
         weights = None if sample_weight is None else checked_weights(sample_weight, X)
         self.model_ = with_probabilities(self.model_, trial, X, y, weights, seed_of(getattr(self, "random_state", 0)))
@@ -302,6 +302,29 @@ class SVMRegressor(RegressorMixin, BaseSolver):
 
     def _targets(self, y, weights):
         return np.asarray(y, dtype=np.float64), weights
+
+
+class SVMOutlierDetector(OutlierMixin, BaseSolver):
+    """A solver that learns where most rows are; there are no labels."""
+
+    tasks = ("one_class",)
+
+    def fit(self, X: RowsLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Train; labels are not looked at."""
+        return super().fit(X, np.ones(_num_samples(X)), sample_weight)
+
+    def decision_function(self, X: RowsLike) -> np.ndarray:
+        """Above zero means inside."""
+        X, options = self._new_rows(X)
+        return self.model_.decision_function(X, **options)
+
+    def score_samples(self, X: RowsLike) -> np.ndarray:
+        """Decision values without the offset."""
+        return self.decision_function(X) + self.offset_
+
+    @property
+    def offset_(self) -> float:
+        return -float(self.intercept_[0])
 
 
 def numbered(K, is_training: bool) -> np.ndarray:

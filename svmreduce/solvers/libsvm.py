@@ -6,12 +6,9 @@ import ctypes
 import re
 from dataclasses import replace
 from itertools import combinations
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import OutlierMixin
-from sklearn.utils.validation import _num_samples
 from threadpoolctl import ThreadpoolController
 
 from svmreduce.checks import NOT_NEGATIVE, SHARE, SWITCH
@@ -21,8 +18,7 @@ from svmreduce.model import KernelModel
 from svmreduce.model.kernel_model import CLASSIFIERS
 from svmreduce.parameters import Parameters
 from svmreduce.solvers._nodes import LogTap, default_options, node_rows, pointer, threads_that_sleep
-from svmreduce.solvers.base import BaseSolver, Outcome, SVMClassifier, SVMRegressor
-from svmreduce.types import RowsLike
+from svmreduce.solvers.base import BaseSolver, Outcome, SVMClassifier, SVMOutlierDetector, SVMRegressor
 
 with threads_that_sleep():
     from libsvm import svm
@@ -165,7 +161,7 @@ class LibsvmSVR(
         Errors up to here cost nothing (LIBSVM's -p).
     """
 
-    weights_reason = "official LIBSVM has one C for all rows; repeat a row to give it more weight"
+    weights_reason = "official LIBSVM has one C for all rows; the solver 'svr' takes weights and finds the same optimum"
 
     epsilon: float = 0.1
     rules: ClassVar = {"epsilon": NOT_NEGATIVE}
@@ -184,7 +180,7 @@ class NuSVR(_LibsvmBackend, SVMRegressor, parameters="C nu kernel gamma coef0 de
         At most this share of the rows lie outside of the tube, whose width is found (LIBSVM's -n).
     """
 
-    weights_reason = LibsvmSVR.weights_reason
+    weights_reason = "official LIBSVM has one C for all rows; repeat a row to give it more weight"
 
     nu: float = 0.5
     rules: ClassVar = {"nu": SHARE}
@@ -193,7 +189,9 @@ class NuSVR(_LibsvmBackend, SVMRegressor, parameters="C nu kernel gamma coef0 de
         return self._outcome(*self._train(X, y, "nu_svr", C=self.C, nu=self.nu), [2 * len(y)])
 
 
-class OneClass(OutlierMixin, _LibsvmBackend, parameters="nu kernel gamma coef0 degree tol cache_mb shrinking threads"):
+class LibsvmOneClass(
+    _LibsvmBackend, SVMOutlierDetector, parameters="nu kernel gamma coef0 degree tol cache_mb shrinking threads"
+):
     """One-class SVM by official LIBSVM: where most rows are. ``predict`` is +1 there and -1 elsewhere.
 
     Parameters
@@ -202,31 +200,13 @@ class OneClass(OutlierMixin, _LibsvmBackend, parameters="nu kernel gamma coef0 d
         At most this share of the training rows are outside (LIBSVM's -n).
     """
 
-    tasks = ("one_class",)
-    weights_reason = "official LIBSVM has one weight for all rows"
+    weights_reason = "official LIBSVM has one weight for all rows; the solver 'one_class' takes weights"
 
     nu: float = 0.5
     rules: ClassVar = {"nu": SHARE}
 
-    def fit(self, X: RowsLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Train; labels are not looked at."""
-        return super().fit(X, np.ones(_num_samples(X)), sample_weight)
-
     def _solve(self, X, y, weights):
         return self._outcome(*self._train(X, y, "one_class", nu=self.nu), [len(y)])
-
-    def decision_function(self, X: RowsLike) -> np.ndarray:
-        """Above zero means inside."""
-        X, options = self._new_rows(X)
-        return self.model_.decision_function(X, **options)
-
-    def score_samples(self, X: RowsLike) -> np.ndarray:
-        """Decision values without the offset."""
-        return self.decision_function(X) + self.offset_
-
-    @property
-    def offset_(self) -> float:
-        return -float(self.intercept_[0])
 
 
 def step_limit(rows: int) -> int:

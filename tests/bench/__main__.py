@@ -4,8 +4,8 @@ import importlib
 import sys
 
 PARTS = (
-    "reduction", "outofcore", "aesvm", "frank_wolfe", "lp_svr", "bootstrap", "solvers", "dcsvm", "engine", "tune",
-    "verdicts", "gate",
+    "reduction", "outofcore", "aesvm", "frank_wolfe", "lp_svr", "bootstrap", "solvers", "dcsvm", "engine", "family",
+    "tune", "verdicts", "gate",
 )  # fmt: skip
 
 

@@ -49,7 +49,7 @@ def test_bad_files(files):
     )
     assert "does not exist; create it first" in fails("train", folder / "train", folder / "no" / "m")
     assert "is a folder" in fails("train", folder / "train", folder)
-    assert "--solver libsvm_svr" in fails("train", folder / "numbers", folder / "m")
+    assert "--solver svr" in fails("train", folder / "numbers", folder / "m")
     (folder / "one").write_text("1 1:2\n1 1:3\n")
     assert "at least two classes" in fails("train", folder / "one", folder / "m")
     assert "no such model file" in fails("predict", folder / "test", folder / "m")

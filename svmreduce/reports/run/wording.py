@@ -11,7 +11,8 @@ from svmreduce.experiments.standing import AgainstControl, Standing
 
 OUTCOMES = ("better", "no better", "worse")
 _ENGINES = {"smo": "our SMO engine", "libsvm": "LIBSVM", "libsvm_svr": "LIBSVM", "liblinear": "LIBLINEAR",
-            "decomposition": "our SMO engine", "decomposition_svr": "our SMO engine"}  # fmt: skip
+            "svr": "our SMO engine", "decomposition": "our SMO engine",
+            "decomposition_svr": "our SMO engine"}  # fmt: skip
 
 
 def words(one: Standing) -> str:
