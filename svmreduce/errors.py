@@ -47,7 +47,7 @@ class DataNote(DataWarning):
     """How rows were understood where there was a choice."""
 
 
-def note(text: str, *about) -> None:
+def note(text: str, *about: object) -> None:
     """Tell how rows were understood, as a warning of whoever called the caller."""
     warnings.warn(DataNote(text, *about), stacklevel=3)
 
