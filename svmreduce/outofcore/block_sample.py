@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy import sparse
 
@@ -21,14 +23,22 @@ class BlockSample:
     Parameters
     ----------
     share : float, optional
-    rows : int, optional
-        Instead of a share; all rows if there are fewer.
+    rows : int or function, optional
+        Instead of a share; all rows if there are fewer. A function gives it from the number of all rows, and must grow
+        more slowly than that.
     seed : int
     most_bytes : float
         More is an error.
     """
 
-    def __init__(self, *, share: float = 1.0, rows: int | None = None, seed=0, most_bytes: float = np.inf):
+    def __init__(
+        self,
+        *,
+        share: float = 1.0,
+        rows: int | Callable[[int], int] | None = None,
+        seed=0,
+        most_bytes: float = np.inf,
+    ):
         self.share, self.rows, self.most_bytes = share, rows, most_bytes
         self._rng = np.random.default_rng(seed)
         self._parts: list[tuple] = []  # (X, codes, drawn, numbers)
@@ -64,7 +74,9 @@ class BlockSample:
         return sum(X.data.nbytes for X, *_ in self._parts)
 
     def _share_now(self) -> float:
-        return self.share if self.rows is None else min(1.0, self.rows / self.seen)
+        if self.rows is None:
+            return self.share
+        return min(1.0, (self.rows(self.seen) if callable(self.rows) else self.rows) / self.seen)
 
     def _limits(self) -> np.ndarray:
         share, counts = self._share_now(), np.maximum(self.counts, 1)
