@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -104,11 +105,13 @@ class FitOfBlocks(NamedTuple):
 def fit_in_blocks(method, blocks, choices, means: dict, max_seconds: float | None) -> FitOfBlocks:
     """Train; the rows are those that were kept, or support vectors, or the first ones for a model without any."""
     import numpy as np
+    from sklearn.exceptions import ConvergenceWarning
 
     from svmreduce.core.watch import watched
     from svmreduce.types import Dataset
 
-    with watched(max_seconds) as watch:
+    with watched(max_seconds) as watch, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # not converging is in the record
         method.fit_blocks(blocks, scale=choices.scale, **means)
     if hasattr(method, "reduction_"):
         X, y, rows = method.reduction_.X, method.reduction_.y, method.reduction_.info["rows"]

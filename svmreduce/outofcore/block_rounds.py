@@ -47,12 +47,12 @@ class RandomRounds(BlockWork):
         self.scale = None if self.scale == "none" else self.scale
         self.part = self._kernel_part()
         sample = BlockSample(rows=self.method.sample_size, seed=seed_of(self.method.random_state),
-                             most_bytes=self.means.memory_bytes // SAMPLE_SHARE)  # fmt: skip
+                             most_bytes=self.means.memory_bytes // SAMPLE_SHARE, advice="lower k or c")  # fmt: skip
         found, kernel, _ = self._learned(sample)
         labels, classes = found.classes.labels, np.sort(found.classes.labels)
         if len(labels) != 2:
-            raise InputError(f"{self.blocks.name}: RandSVM takes rows of two classes from the disk, got {len(labels)} "
-                             f"class{'es' if len(labels) > 1 else ''}: use dcsvm or aesvm for several")  # fmt: skip
+            raise InputError(f"{self.blocks.name}: RandSVM takes rows of two classes from the disk, got {len(labels)}: "
+                             "for several use dcsvm or aesvm, or give more by --memory")  # fmt: skip
         X, codes, numbers = sample.rows_kept()
         y = np.where(labels[codes] == classes[1], 1.0, -1.0)
         return Sampled(ordered(found, X), y, numbers, kernel, classes, found)

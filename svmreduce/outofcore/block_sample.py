@@ -28,7 +28,7 @@ class BlockSample:
         more slowly than that.
     seed : int
     most_bytes : float
-        More is an error.
+        More is an error, which gives the ``advice``.
     """
 
     def __init__(
@@ -38,8 +38,9 @@ class BlockSample:
         rows: int | Callable[[int], int] | None = None,
         seed=0,
         most_bytes: float = np.inf,
+        advice: str = "keep fewer rows",
     ):
-        self.share, self.rows, self.most_bytes = share, rows, most_bytes
+        self.share, self.rows, self.most_bytes, self.advice = share, rows, most_bytes, advice
         self._rng = np.random.default_rng(seed)
         self._parts: list[tuple] = []  # (X, codes, drawn, numbers)
         self._held = self._bound = self.seen = 0
@@ -57,8 +58,8 @@ class BlockSample:
             self._sift()
             self._bound = 2 * self._held
         if self._bytes() > self.most_bytes:
-            raise InputError(f"a random sample of {self._held} rows needs more than --memory allows: keep fewer "
-                             "rows, or give more by --memory")  # fmt: skip
+            raise InputError(f"a random sample of {self._held} rows needs more than --memory allows: "
+                             f"{self.advice}, or give more by --memory")  # fmt: skip
 
     def _keep(self, X, codes, drawn, numbers) -> None:
         near = np.flatnonzero(drawn <= self._limits()[codes])

@@ -91,7 +91,7 @@ def test_what_does_not_go_is_one_line():
     X, y = cloud(600)
     for settings, means, message in (
         ({}, {"engine": "dask"}, "threads of one machine: leave out --engine dask"),
-        ({"k": 500}, {"memory": 40_000}, "needs more than --memory allows"),
+        ({"k": 500}, {"memory": 40_000}, "needs more than --memory allows: lower k or c"),
         ({"kernel": "laplacian"}, {}, "laplacian"),
         ({"backend": "liblinear"}, {}, "backend 'liblinear' is for kernel 'linear'"),
         ({"C": -1.0}, {}, "C must be"),
@@ -100,7 +100,7 @@ def test_what_does_not_go_is_one_line():
             RandSVM(**settings).fit_blocks(blocks_of(X, y), **means)
     for labels, message in (
         (np.arange(600) % 3, "takes rows of two classes from the disk, got 3"),
-        (0 * y, "got 1 class:"),
+        (0 * y, "from the disk, got 1:"),
     ):
         with pytest.raises(InputError, match=message):
             RandSVM().fit_blocks(blocks_of(X, labels))
