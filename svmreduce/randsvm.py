@@ -158,7 +158,8 @@ class RandSVM(
             backend.set_params(cache_mb=min(self.cache_mb, max(1.0, work.means.memory_bytes / 2**21)))
         dtype = self._look_at(first.X, first.kernel, first.found.rows)
         rounds = BlockRounds(backend, work, first, dtype=dtype, **self._settings())
-        found = rounds.run()
+        with single_threaded_blas:
+            found = rounds.run()
         self._remember_blocks(blocks, first.classes, first.found.scaler, first.found.rows)
         outcome = self._joined(lambda *_: found, rounds.X, rounds.y > 0, rounds.weights, first.kernel, backend)
         self._note([rounds])

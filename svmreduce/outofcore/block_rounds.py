@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from svmreduce.core.kernel_values import single_threaded_blas, suitable_rows
+from svmreduce.core.kernel_values import suitable_rows
 from svmreduce.core.optimality import NEAR, correct_near_margin, kkt_gap
 from svmreduce.data.pieces import ROWS, block_rows, in_blocks
 from svmreduce.errors import InputError
@@ -21,7 +21,7 @@ from svmreduce.outofcore.scanning import Reading, Scan, ordered
 from svmreduce.solvers._multiclass import stacked
 from svmreduce.solvers._sample_rounds import INNER, Rounds
 from svmreduce.solvers.base import seed_of
-from svmreduce.types import DualSolution, LinearSolution, Matrix
+from svmreduce.types import Matrix
 
 SAMPLE_SHARE = 4  # of the memory, a quarter: the next sample is made beside this one
 
@@ -46,12 +46,13 @@ class RandomRounds(BlockWork):
             raise InputError("RandSVM looks for violators on the threads of one machine: leave out --engine dask")
         self.scale = None if self.scale == "none" else self.scale
         self.part = self._kernel_part()
-        sample = BlockSample(rows=self.method.sample_size, seed=seed_of(self.method.random_state),
+        seed = [seed_of(self.method.random_state), 1]  # the rounds draw other numbers
+        sample = BlockSample(rows=self.method.sample_size, seed=seed,
                              most_bytes=self.means.memory_bytes // SAMPLE_SHARE, advice="lower k or c")  # fmt: skip
         found, kernel, _ = self._learned(sample)
         labels, classes = found.classes.labels, np.sort(found.classes.labels)
         if len(labels) != 2:
-            raise InputError(f"{self.blocks.name}: RandSVM takes rows of two classes from the disk, got {len(labels)}: "
+            raise InputError(f"{self.blocks.name}: RandSVM takes rows of two classes from the disk, got {len(labels)}; "
                              "for several use dcsvm or aesvm, or give more by --memory")  # fmt: skip
         X, codes, numbers = sample.rows_kept()
         y = np.where(labels[codes] == classes[1], 1.0, -1.0)
@@ -88,10 +89,6 @@ class BlockRounds(Rounds):
         self.size = min(size, sampled.found.rows)
         self.work, self.sampled = work, sampled
 
-    def run(self) -> DualSolution | LinearSolution:
-        with single_threaded_blas:
-            return super().run()
-
     def _first_sample(self):
         return np.arange(self.n)
 
@@ -112,7 +109,7 @@ class BlockRounds(Rounds):
         the rows may mean something, so that a pass ends early only if it is asked whether there are any."""
         self.chosen = [self.X[:0], self.y[:0], self.numbers[:0], np.empty(0)]
         self.loss, self.extremes, seen, scanned = 0.0, [-np.inf, np.inf], 0, 0
-        for X, y, at in self.work.rows(self.sampled):
+        for X, y, at in self.work.rows(self.sampled) if self.n < self.sampled.found.rows else ():
             numbers = np.setdiff1d(np.arange(at, at + len(y)), self.numbers, assume_unique=True)
             if not numbers.size:
                 continue

@@ -100,7 +100,7 @@ def test_what_does_not_go_is_one_line():
             RandSVM(**settings).fit_blocks(blocks_of(X, y), **means)
     for labels, message in (
         (np.arange(600) % 3, "takes rows of two classes from the disk, got 3"),
-        (0 * y, "from the disk, got 1:"),
+        (0 * y, "from the disk, got 1;"),
     ):
         with pytest.raises(InputError, match=message):
             RandSVM().fit_blocks(blocks_of(X, labels))
