@@ -19,8 +19,10 @@ def small_steps(monkeypatch):
     monkeypatch.setattr(block_rounds, "ROWS", 256)
 
 
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
-@pytest.mark.parametrize("settings", [{}, {"kernel": "linear", "backend": "libsvm"}, {"tol": 1e-4}])
+@pytest.mark.parametrize(
+    ("form", "settings"),
+    [(sparse.csr_matrix, {}), (np.asarray, {"kernel": "linear", "backend": "libsvm"}), (np.asarray, {"tol": 1e-4})],
+)
 def test_without_violators_it_is_the_optimum_of_all_rows(form, settings):
     X, y = cloud(1500)
     settings = {"C": 2, "gamma": 0.3, "k": 900, "c": 0.9, **settings}
