@@ -17,6 +17,7 @@ from svmreduce.model import ClusterModel, KernelModel
 from svmreduce.parameters import Parameters
 from svmreduce.solvers._cluster_svc import ClusterSVC
 from svmreduce.solvers._clusters import ROWS_PER_CLUSTER, cluster_centres
+from svmreduce.solvers._from_blocks import FromBlocks
 from svmreduce.solvers._multiclass import joint_counters, one_versus_one
 from svmreduce.solvers._outcome import Outcome
 from svmreduce.solvers.base import SVMClassifier, SVMRegressor, seed_of
@@ -28,10 +29,9 @@ if TYPE_CHECKING:
 
 ROWS_BEFORE_EXACT = 2_500  # small clusters cost little, and leave little more to the exact stage
 _OF_VECTORS = ("support_", "support_vectors_", "dual_coef_", "intercept_", "n_support_", "coef_")
-_OF_BLOCKS = ("scaler_", "rows_")
 
 
-class _Divided(Parameters):
+class _Divided(FromBlocks, Parameters):
     """What both share: clusters, and a solution for each of them.
 
     Parameters
@@ -47,7 +47,6 @@ class _Divided(Parameters):
     Attributes
     ----------
     n_clusters_ : clusters that the rows were divided into; before the exact stage those of the last pair of classes
-    scaler_, rows_ : after ``fit_blocks``: what it was told to learn, and the number of all rows
     """
 
     n_clusters: int | str = "auto"
@@ -76,7 +75,8 @@ class _Divided(Parameters):
 
     def _forget(self) -> None:
         """Drop what an earlier fit left: a model of clusters has no vectors, and rows in memory no scaler."""
-        for name in (*_OF_VECTORS, *_OF_BLOCKS):
+        self._forget_blocks()
+        for name in _OF_VECTORS:
             vars(self).pop(name, None)
 
     def _each_cluster(self, solve, rows_of) -> list:
@@ -171,9 +171,7 @@ class DCSVM(
             raise InputError("exact=True needs all rows in memory: leave it out for rows in blocks")
         made = Division(self, blocks, scale, Means(**means)).run()
         self._forget()
-        vars(self).pop("feature_names_in_", None)
-        self.n_features_in_, self.classes_ = blocks.n_features, made.classes
-        self.scaler_, self.rows_ = made.scaler, made.rows
+        self._remember_blocks(blocks, made.classes, made.scaler, made.rows)
         self.n_clusters_, self.threads_ = made.clusters, made.threads
         spent = {name: made.seconds.get(name, 0.0) for name in ("scan", "cluster", "partition", "solve", "read")}
         self.seconds_ = {"convert": 0.0, "reduce": spent["scan"] + spent["cluster"] + spent["partition"],
@@ -181,11 +179,6 @@ class DCSVM(
         self._store(made.outcome, None, None)
         self._warn_unless_converged()
         return self
-
-    def _new_rows(self, X):
-        X, options = super()._new_rows(X)
-        scaler = getattr(self, "scaler_", None)
-        return X if scaler is None else scaler.transform(X), options
 
     def _svc(self) -> ClusterSVC:
         return ClusterSVC(self.C, self.tol, self.cache_mb, self.max_iter, self._seed, self.threads_)

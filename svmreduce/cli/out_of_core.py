@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -28,7 +29,6 @@ out_of_core_options = together(
     click.option("--scheduler", metavar="ADDRESS", help="Of dask; a local cluster is started if not given."),
 )
 MEANS = ("memory", "out_of_core", "work", "engine", "scheduler")
-_ONLY = "only derive_rs, random, aesvm and dcsvm take rows from the disk"
 
 
 def take_means(options: dict, source: str, out: str, name: str, method, quiet: bool) -> dict | None:
@@ -54,12 +54,23 @@ def take_means(options: dict, source: str, out: str, name: str, method, quiet: b
     reducer = method._given()[0] if isinstance(method, ReducedSolver) else method
     if not (reduces_blocks(reducer) or (reducer is method and hasattr(method, "fit_blocks"))):
         if asked or memory is not None:
-            raise InputError(f"{source}: {name} needs all rows in memory, and {_ONLY}; give more by --memory, or a "
-                             "--reducer")  # fmt: skip
+            raise InputError(f"{source}: {name} needs all rows in memory, and only {_takers()} take rows from the "
+                             "disk; give more by --memory, or a --reducer")  # fmt: skip
         return None
     if work is None and not is_special(out):
         work = f"{out}.work"
     return {"work": work, "memory": limit, "engine": engine or "local", "scheduler": scheduler, "verbose": not quiet}
+
+
+def _takers() -> str:
+    """The names of the methods that take rows from the disk."""
+    from svmreduce.outofcore import reduces_blocks
+    from svmreduce.reducers import REDUCERS
+    from svmreduce.solvers import SOLVERS
+
+    names = [name for name in REDUCERS.where if reduces_blocks(REDUCERS.get(name)())]
+    names += [name for name in SOLVERS.where if hasattr(SOLVERS.get(name), "fit_blocks")]
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def refuse_for_blocks(source: str, **given) -> None:
@@ -92,20 +103,23 @@ class FitOfBlocks(NamedTuple):
 
 
 def fit_in_blocks(method, blocks, choices, means: dict, max_seconds: float | None) -> FitOfBlocks:
-    """Train; the rows are those that were kept, or support vectors of a model that has clusters."""
+    """Train; the rows are those that were kept, or support vectors, or the first ones for a model without any."""
     import numpy as np
+    from sklearn.exceptions import ConvergenceWarning
 
     from svmreduce.core.watch import watched
     from svmreduce.types import Dataset
 
-    with watched(max_seconds) as watch:
+    with watched(max_seconds) as watch, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # not converging is in the record
         method.fit_blocks(blocks, scale=choices.scale, **means)
     if hasattr(method, "reduction_"):
         X, y, rows = method.reduction_.X, method.reduction_.y, method.reduction_.info["rows"]
         method.seconds_["read"] = method.reduction_.info["seconds"].get("read", 0.0)
     else:
-        parts = getattr(method.model_, "parts", (method.model_,))
-        X, rows = max((part.vectors for part in parts), key=lambda vectors: vectors.shape[0]), method.rows_
+        parts, rows = getattr(method.model_, "parts", (method.model_,)), method.rows_
+        vectors = [part.vectors for part in parts if hasattr(part, "vectors")] or [next(iter(blocks))[0]]
+        X = max(vectors, key=lambda vectors: vectors.shape[0])
         y = np.resize(method.classes_, max(X.shape[0], len(method.classes_)))  # the names of classes matter, not whose
     preparation = replace(blocks.preparation, scaler=method.scaler_)
     data = Dataset(X, y, blocks.name, is_table=blocks.schema is not None)

@@ -99,7 +99,7 @@ def data_warnings(quiet: bool, said: list[str] | None = None, *, of_blocks: bool
         yield said
     pairs = [(warning, str(warning.message)) for warning in caught]
     for warning, text in _of_all_blocks(caught, is_begun) if of_blocks else pairs:
-        if not issubclass(warning.category, DataWarning):
+        if not (issubclass(warning.category, DataWarning) or warning.category is UserWarning):
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
         elif not issubclass(warning.category, DataNote):
             warn(None if text in said else text, said)

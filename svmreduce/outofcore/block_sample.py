@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy import sparse
 
@@ -21,15 +23,24 @@ class BlockSample:
     Parameters
     ----------
     share : float, optional
-    rows : int, optional
-        Instead of a share; all rows if there are fewer.
+    rows : int or function, optional
+        Instead of a share; all rows if there are fewer. A function gives it from the number of all rows, and must grow
+        more slowly than that.
     seed : int
     most_bytes : float
-        More is an error.
+        More is an error, which gives the ``advice``.
     """
 
-    def __init__(self, *, share: float = 1.0, rows: int | None = None, seed=0, most_bytes: float = np.inf):
-        self.share, self.rows, self.most_bytes = share, rows, most_bytes
+    def __init__(
+        self,
+        *,
+        share: float = 1.0,
+        rows: int | Callable[[int], int] | None = None,
+        seed=0,
+        most_bytes: float = np.inf,
+        advice: str = "keep fewer rows",
+    ):
+        self.share, self.rows, self.most_bytes, self.advice = share, rows, most_bytes, advice
         self._rng = np.random.default_rng(seed)
         self._parts: list[tuple] = []  # (X, codes, drawn, numbers)
         self._held = self._bound = self.seen = 0
@@ -47,8 +58,8 @@ class BlockSample:
             self._sift()
             self._bound = 2 * self._held
         if self._bytes() > self.most_bytes:
-            raise InputError(f"a random sample of {self._held} rows needs more than --memory allows: keep fewer "
-                             "rows, or give more by --memory")  # fmt: skip
+            raise InputError(f"a random sample of {self._held} rows needs more than --memory allows: "
+                             f"{self.advice}, or give more by --memory")  # fmt: skip
 
     def _keep(self, X, codes, drawn, numbers) -> None:
         near = np.flatnonzero(drawn <= self._limits()[codes])
@@ -64,7 +75,9 @@ class BlockSample:
         return sum(X.data.nbytes for X, *_ in self._parts)
 
     def _share_now(self) -> float:
-        return self.share if self.rows is None else min(1.0, self.rows / self.seen)
+        if self.rows is None:
+            return self.share
+        return min(1.0, (self.rows(self.seen) if callable(self.rows) else self.rows) / self.seen)
 
     def _limits(self) -> np.ndarray:
         share, counts = self._share_now(), np.maximum(self.counts, 1)

@@ -2,9 +2,10 @@
 
 Which file is what
     A module or package without an underscore is a method, or a few forms of one: its name is that of the method, of its
-    class, and of its test. A package (``lp_svr``, ``randsvm``) is a method with helpers of its own; the estimator is in
+    class, and of its test. A package (``lp_svr``) is a method with helpers of its own; the estimator is in
     the module of the same name. Modules with an underscore are what several methods share: parents (``_engine``,
     ``_enclosing_ball``, ``_landmarks``, ``_first_rows``) and tools (``_multiclass``, ``_outcome``, ``_nodes``).
+    Methods that train on rows from the disk as well (``dcsvm``, ``randsvm``) are above ``outofcore``, at the top.
     ``_any_estimator`` makes a solver of any classifier or regressor with scikit-learn's conventions.
     ``base`` is the template of all, and ``tuning`` chooses C for any of them.
 Where outer loops are
@@ -43,7 +44,7 @@ SOLVERS = Registry(
         "nystroem": "svmreduce.solvers.nystroem:Nystroem",
         "one_class": "svmreduce.solvers.one_class:OneClass",
         "pegasos": "svmreduce.solvers.pegasos:Pegasos",
-        "randsvm": "svmreduce.solvers.randsvm:RandSVM",
+        "randsvm": "svmreduce.randsvm:RandSVM",
         "rfeatsvm1": "svmreduce.solvers.rfeat:RfeatSVM1",
         "rfeatsvm2": "svmreduce.solvers.rfeat:RfeatSVM2",
         "rsvm": "svmreduce.solvers.rsvm:RSVM",

@@ -37,11 +37,13 @@ def test_reduce_writes_the_same_files_from_the_disk_as_from_memory(board, tmp_pa
         ["--solver", "aesvm"],
         ["--reducer", "random", "--set", "share=0.3"],
         ["--solver", "dcsvm", "--set", "n_clusters=3", "--memory", "100kB"],
+        ["--solver", "randsvm", "--set", "k=600"],
     ],
 )
 def test_a_model_of_rows_on_the_disk_predicts_rows_as_they_were(board, tmp_path, method):
-    model, flags = tmp_path / "model", ["-C", "100", "-g", "8", "--scale", "standard", "--class-weight", "balanced"]
-    done = call("train", *flags, "--out-of-core", *method, "--json", board, model)
+    model, flags = tmp_path / "model", ["-C", "100", "-g", "8", "--scale", "standard"]
+    weights = [] if "randsvm" in method else ["--class-weight", "balanced"]
+    done = call("train", *flags, *weights, "--out-of-core", *method, "--json", board, model)
     assert done.exit_code == 0, done.output
     record = json.loads(done.stdout)
     assert record["rows"] == 3000 and record["classes"] == 2 and record["label"] == "label"
@@ -51,7 +53,9 @@ def test_a_model_of_rows_on_the_disk_predicts_rows_as_they_were(board, tmp_path,
 
 def test_what_needs_all_rows_is_one_line(board, tmp_path):
     model = tmp_path / "model"
-    assert "smo needs all rows in memory, and only derive_rs" in fails("train", "--memory", "1kB", board, model)
+    assert "smo needs all rows in memory, and only derive_rs, random, aesvm, dcsvm and randsvm take" in fails(
+        "train", "--memory", "1kB", board, model
+    )
     assert "bootstrap needs all rows" in fails("reduce", "--method", "bootstrap", "--out-of-core", board, model)
     train = ["train", "--solver", "aesvm", "--out-of-core", board, model]
     assert "--folds needs all rows in memory" in fails(*train, "-v", "5")
@@ -61,6 +65,8 @@ def test_what_needs_all_rows_is_one_line(board, tmp_path):
     write_parquet(tmp_path / "real.parquet", [(np.eye(2), np.array([0.5, 1.0]))])
     real = ("train", "--solver", "aesvm", "--out-of-core", tmp_path / "real.parquet", model)
     assert "the labels are real numbers, not classes" in fails(*real)
+    dask = ("train", "--solver", "randsvm", "--engine", "dask", board, model)
+    assert "on the threads of one machine: leave out --engine dask" in fails(*dask)
     assert "from files only" in fails("reduce", "--out-of-core", "iris", model)
     assert not model.exists() and np.all([path.suffix == ".parquet" for path in tmp_path.iterdir()])
 

@@ -14,8 +14,8 @@ from svmreduce.core.kernel_values import kernel_matrix
 from svmreduce.core.optimality import correct_near_margin, kkt_gap
 from svmreduce.data.synthetic import make
 from svmreduce.errors import InputError
+from svmreduce.randsvm import RandSVM, support_limit
 from svmreduce.solvers.liblinear import Liblinear
-from svmreduce.solvers.randsvm import RandSVM, support_limit
 from svmreduce.solvers.smo import SMO
 
 

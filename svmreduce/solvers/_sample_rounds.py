@@ -45,15 +45,16 @@ class Rounds:
         self.gap = self.duality_gap = None
 
     def run(self) -> DualSolution | LinearSolution:
-        self.sample = self._with_both_classes(self.rng.permutation(self.n)[: self.size])
+        self.sample = self._first_sample()
         while self.stop_reason is None:
             support = self._solve_sample()
             room = self.size - support.size
-            violators, seen, scanned = self._violators(max(1, room) if support.size < self.k else 1)
+            goes_on = support.size < self.k and len(self.history) + 1 < self.max_rounds
+            violators, seen, scanned = self._violators(max(0, room) if goes_on else 0)
             self._record(support, seen, scanned)
             self.stop_reason = self._reason(support, violators, room)
             if self.stop_reason is None:
-                self.sample = self._with_both_classes(np.concatenate([support, violators]))
+                self.sample = self._next_sample(support, violators)
         if self.stop_reason == NO_VIOLATORS:
             self._certify()
         return self._result()
@@ -66,6 +67,12 @@ class Rounds:
         if room <= 0:
             return SAMPLE_FULL
         return OUT_OF_ROUNDS if len(self.history) == self.max_rounds else None
+
+    def _first_sample(self):
+        return self._with_both_classes(self.rng.permutation(self.n)[: self.size])
+
+    def _next_sample(self, support, violators):
+        return self._with_both_classes(np.concatenate([support, violators]))
 
     def _with_both_classes(self, rows):
         """The rows in order; if a class is missing, its first row is added, because no backend works without it."""
@@ -107,7 +114,8 @@ class Rounds:
 
     def _violators(self, need: int) -> tuple[np.ndarray, int, int]:
         """A random choice of ``need`` violators outside the sample, or all there are; how many were seen, among
-        how many rows."""
+        how many rows. None are needed to know whether there are any: then one is looked for."""
+        need = max(1, need)
         outside = np.ones(self.n, bool)
         outside[self.sample] = False
         others = self.rng.permutation(np.flatnonzero(outside))
@@ -138,20 +146,23 @@ class Rounds:
             return self._decide(rows, self.dtype)
         seen = self.scanned[rows]
         f = self.f[rows]
-        f[seen] += self._expand(rows[seen], change, self.dtype)
-        f[~seen] = self._expand(rows[~seen], self.beta, self.dtype)
+        f[seen] += self._expand(self.X[rows[seen]], change, self.dtype)
+        f[~seen] = self._expand(self.X[rows[~seen]], self.beta, self.dtype)
         return f
 
     def _decide(self, rows, dtype=np.float64):
-        """Decision values without intercept; linear ones are one product, however many support vectors."""
-        return self._expand(rows, self.beta, dtype) if self.normal is None else self.X[rows] @ self.normal
+        return self._decide_all(self.X[rows], dtype)
 
-    def _expand(self, rows, beta, dtype):
+    def _decide_all(self, X, dtype=np.float64):
+        """Decision values without intercept; linear ones are one product, however many support vectors."""
+        return self._expand(X, self.beta, dtype) if self.normal is None else X @ self.normal
+
+    def _expand(self, X, beta, dtype):
         """Σ_j k(row, x_j)·β_j."""
         columns = np.flatnonzero(beta)
-        self.kernel_evals += rows.size * columns.size
+        self.kernel_evals += X.shape[0] * columns.size
         coef = beta[columns, None]
-        return decision_function(self.kernel, self.X[rows], self.X[columns], coef, self.threads, dtype)[:, 0]
+        return decision_function(self.kernel, X, self.X[columns], coef, self.threads, dtype)[:, 0]
 
     # ------------------------------------------------------------ the end
 
