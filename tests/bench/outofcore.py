@@ -3,18 +3,20 @@ of ``dcsvm``, beside a random sample that takes about the same time.
 
 ``python -m tests.bench outofcore [--rows 10000000] [--memory-rows 1000000] [--cases checkerboard,twonorm,covertype]``
 ``python -m tests.bench outofcore --method dcsvm [--engine dask] [--rows …] [--cases …]``
+``python -m tests.bench outofcore --workers 1,2,4 [--rows …] [--cases …]`` (AESVM on so many workers of dask)
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import threading
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import perf_counter, sleep
 
@@ -27,9 +29,10 @@ AT_ONCE, TEST_ROWS = 100_000, 100_000  # pyarrow reads a whole group of rows at 
 CASES = {  # gamma, ε, C
     "checkerboard": (1.0, 0.01, 10.0),
     "twonorm": (0.002, 0.05, 10.0),
-    "covertype": (1.0, 0.05, 10.0),
+    "covertype": (1.0, 0.1, 1.0),
 }
 CLUSTERED = {"covertype": (32.0, 32.0)}  # gamma, C of dcsvm and its random sample where they are not those of AESVM
+STAGES = ("read", "scan", "partition", "derive", "solve")
 MEMORY = 1 << 30
 EQUAL, GROWTH = 0.8, 1.65  # of the time is near enough; the time of an SVM grows with that power of its rows
 
@@ -88,19 +91,23 @@ def build(case: str, method: str, size: int):
 
 
 def fit(case: str, path: str, test: str, method: str, where: str, size: str) -> dict:
-    """One fit, in a process of its own; ``where`` is memory, local or dask."""
+    """One fit, in a process of its own; ``where`` is memory, local or dask; ``size`` that of a sample, or how many
+    workers of dask were started beforehand."""
     from svmreduce.data.blocks import open_blocks
 
+    workers = int(size) if where == "dask" else 0
     solver, blocks = build(case, method, int(size)), open_blocks(path)
     for part in (solver.solver, solver.reducer) if method == "random" else (solver,):
         type(part).warm_up()
     whole = [np.concatenate(part) for part in zip(*blocks, strict=True)] if where == "memory" else None
-    children, start, cpu = Peak(), perf_counter(), all_cpu()
-    if where == "memory":
-        solver.fit(*whole)
-    else:
-        solver.fit_blocks(blocks, engine=where, memory=MEMORY)
-    seconds, cpu = perf_counter() - start, all_cpu() - cpu
+    children = Peak()
+    with cluster_of(workers) as scheduler:
+        start, cpu = perf_counter(), all_cpu()
+        if where == "memory":
+            solver.fit(*whole)
+        else:
+            solver.fit_blocks(blocks, engine=where, scheduler=scheduler, memory=MEMORY)
+        seconds, cpu = perf_counter() - start, all_cpu() - cpu
     peak = peak_mb() + sum(children.peaks.values())
     began = perf_counter()
     hits = [(solver.predict(X) == y).sum() for X, y in open_blocks(test)]
@@ -108,14 +115,28 @@ def fit(case: str, path: str, test: str, method: str, where: str, size: str) -> 
               "gamma": solver.model_.kernel.gamma, "seconds": seconds, "cpu": cpu, "peak_mb": peak,
               "vectors": solver.model_.n_vectors, "accuracy": float(sum(hits) / TEST_ROWS),
               "predict": perf_counter() - began, "threads": len(os.sched_getaffinity(0)),
-              "load": os.getloadavg()[0]}  # fmt: skip
+              "load": os.getloadavg()[0], **({"workers": workers} if workers else {})}  # fmt: skip
     if method == "dcsvm":
         return record | {"clusters": solver.n_clusters_, "stages": solver.seconds_}
     info = solver.reduction_.info
     record |= {"kept": solver.reduction_.n_rows, "stages": info["seconds"] | {"solve": solver.seconds_["solve"]}}
     if method == "aesvm":
-        record |= {"weight_sum": float(solver.reduction_.sample_weight.sum()), "residual_max": info["residual_max"]}
+        kept = solver.reduction_.X.tobytes() + solver.reduction_.sample_weight.tobytes()
+        record |= {"weight_sum": float(solver.reduction_.sample_weight.sum()), "residual_max": info["residual_max"],
+                   "kept_sha256": hashlib.sha256(kept).hexdigest()[:12]}  # fmt: skip
     return record
+
+
+@contextmanager
+def cluster_of(workers: int):
+    """The address of a new cluster of this machine; None without workers."""
+    if not workers:
+        yield None
+        return
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+        yield cluster.scheduler_address
 
 
 def all_cpu() -> float:
@@ -148,6 +169,7 @@ def main(arguments):
     options.add_argument("--cases", default=",".join(CASES))
     options.add_argument("--method", choices=["aesvm", "dcsvm"], default="aesvm")
     options.add_argument("--engine", choices=["local", "dask"], default="local")
+    options.add_argument("--workers", default="")
     options.add_argument("--one", nargs=6, help=argparse.SUPPRESS)
     given = options.parse_args(arguments)
     if given.one:
@@ -160,6 +182,14 @@ def main(arguments):
         for case in given.cases.split(","):
             test = Path(folder, "test.parquet")
             write_parquet(test, rows_of(case, TEST_ROWS, 1))
+            for workers in filter(None, given.workers.split(",")):
+                path = Path(folder, "workers.parquet")
+                if not path.exists():
+                    write_parquet(path, rows_of(case, given.rows, 0))
+                made.append(in_own_process(case, path, test, "aesvm", "dask", workers))
+            if given.workers:
+                path.unlink()
+                continue
             for where, rows in ((given.engine, given.rows), ("memory", given.memory_rows)):
                 if where == "memory" and given.method == "dcsvm":
                     continue
@@ -176,7 +206,7 @@ def main(arguments):
 
 
 def key(record: dict) -> tuple:
-    return tuple(record[name] for name in ("case", "method", "where", "rows"))
+    return tuple(record.get(name) for name in ("case", "method", "where", "rows", "workers"))
 
 
 def shown(megabytes: float | None) -> str:
@@ -184,12 +214,15 @@ def shown(megabytes: float | None) -> str:
 
 
 def report(records) -> str:
-    aesvm = [record for record in records if record["method"] == "aesvm"]
+    clusters = [record for record in records if "workers" in record]
+    aesvm = [record for record in records if record["method"] == "aesvm" and "workers" not in record]
     others = [record for record in records if record["method"] != "aesvm"]
+    settings = "; ".join(f"{case}: gamma {g:g}, ε {e:g}, C {C:g}" for case, (g, e, C) in CASES.items())
     times = ("µs per row without the seconds that reading took, processor time with them. `load` is that of the whole "
              "machine at the end: above the number of cores, seconds say little, and processor time more.")  # fmt: skip
     lines = ["# Rows that stay on the disk", "", machine(), "",
-             f"AESVM from Parquet; SMO has 200 MB for kernel values. Times are of reduction and solver, {times}", "",
+             f"AESVM from Parquet, 1 GB of memory allowed, SMO has 200 MB of it for kernel values ({settings}). Times "
+             f"are of reduction and solver, {times}", "",
              "| data | rows | features | g | where | threads | kept, % | largest residual | µs per row "
              "| processor, µs per row | peak MB | accuracy, % | load |",
              "| --- | ---: | ---: | ---: | --- |" + " ---: |" * 8]  # fmt: skip
@@ -217,6 +250,16 @@ def report(records) -> str:
             f"| {shown(record['peak_mb'])} | {100 * record['accuracy']:.2f} | {record['predict']:.1f} "
             f"| {record['load']:.1f} |"
         )
+    if clusters:
+        lines += ["", "## AESVM on workers of dask", "",
+                  "Worker processes on this machine, started beforehand. `derive` is what they do; the other stages "
+                  "are those of the process that leads. Kept rows and weights are compared by their hash.", "",
+                  "| data | rows | workers | seconds | read | scan | scatter | derive | solve | kept rows | load |",
+                  "| --- |" + " ---: |" * 10]  # fmt: skip
+    for record in clusters:
+        stages = " | ".join(f"{record['stages'][name]:.1f}" for name in STAGES)
+        lines.append(f"| {record['case']} | {record['rows']} | {record['workers']} | {record['seconds']:.1f} "
+                     f"| {stages} | {record['kept_sha256']} | {record['load']:.1f} |")  # fmt: skip
     return "\n".join([*lines, ""])
 
 
