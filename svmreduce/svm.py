@@ -112,7 +112,7 @@ class _Familiar(Engine):
             self.dual_coef_ = sparse.csr_matrix(self.dual_coef_)
 
     def _kernel_spec(self, X):
-        return KernelSpec(PRECOMPUTED) if callable(self.kernel) else super()._kernel_spec(X)
+        return self._spec
 
     def _validate(self, X, y, sample_weight):
         self._sparse = sparse.issparse(X)
@@ -143,6 +143,8 @@ class _Familiar(Engine):
             raise InputError(
                 f"{name} was trained on dense rows and takes no sparse ones; train on sparse rows, or use {_OWN[name]}"
             )
+        if is_training:  # gamma is that of all rows, also of those that a weight of zero leaves out
+            self._spec = KernelSpec(PRECOMPUTED) if callable(self.kernel) else super()._kernel_spec(X)
         return numbered(X, is_training) if callable(self.kernel) else super()._kernel_input(X, is_training)
 
 

@@ -39,7 +39,7 @@ BAD = {
     "gelling_step": (*NOT_NUMBERS, None, 0, 0.2),
     "n_weak": (*NOT_WHOLE, None, 1),
     "n_clusters": (*NOT_WHOLE, None, 0),
-    "exact": NOT_SWITCHES,
+    **dict.fromkeys(("exact", "warm_start"), NOT_SWITCHES),
     "weak": ("smoo", 3, None),
     "weak_params": ("abc", 3, [1]),
     "delta": (*NOT_NUMBERS, None, 0, 1),

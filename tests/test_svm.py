@@ -132,3 +132,14 @@ def test_what_scikit_learn_refuses_is_refused():
     with pytest.raises(ValueError):
         fitted.coef_[0, 0] = 1.0
     assert not hasattr(SVC().fit(X, y), "coef_")
+
+
+@pytest.mark.parametrize("own", [SVC, SVR, OneClassSVM])
+def test_rows_that_weights_leave_out_count_for_gamma(own):
+    random = np.random.default_rng(0)
+    X, weights = random.normal(size=(60, 3)), random.integers(-1, 3, 60)
+    X[weights <= 0] *= 3
+    y = X[:, 0] > 0
+    own, theirs = (kind(tol=1e-6).fit(X, y, weights) for kind in (own, getattr(svm, own.__name__)))
+    predict = "predict" if isinstance(own, SVR) else "decision_function"
+    np.testing.assert_allclose(getattr(own, predict)(X), getattr(theirs, predict)(X), atol=1e-4)

@@ -15,7 +15,7 @@ import click
 from click.core import ParameterSource
 
 from svmreduce.errors import InputError
-from svmreduce.printable import one_line
+from svmreduce.printable import one_line, quoted
 from svmreduce.strict_json import dumps
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
@@ -154,8 +154,18 @@ def check_task(source: str, data, name: str, method: type, instead: str = "") ->
         raise InputError(
             f"{source}: the labels are real numbers, not classes, and {name} only classifies{instead}{other}"
         )
+    if method.tasks == ("regression",):
+        check_numbers(source, data, name)
     if "classification" in method.tasks:
         check_classes(source, data.y, instead)
+
+
+def check_numbers(source: str, data, name: str) -> None:
+    """Words as labels are not for regressions."""
+    if data.y.dtype.kind not in "biuf":
+        word = quoted(str(data.y[0]), ",")
+        raise InputError(f"{source}: the labels are words such as {word}, and {name} needs numbers; name their column "
+                         "by --label")  # fmt: skip
 
 
 def split_settings(pairs) -> dict[str, str]:

@@ -28,6 +28,7 @@ out_of_core_options = together(
     ),
     click.option("--scheduler", metavar="ADDRESS", help="Of dask; a local cluster is started if not given."),
 )
+IN_MEMORY = "have them read into memory (no --out-of-core or --engine, and more by --memory if needed)"
 MEANS = ("memory", "out_of_core", "work", "engine", "scheduler")
 
 
@@ -55,7 +56,7 @@ def take_means(options: dict, source: str, out: str, name: str, method, quiet: b
     if not (reduces_blocks(reducer) or (reducer is method and hasattr(method, "fit_blocks"))):
         if asked or memory is not None:
             raise InputError(f"{source}: {name} needs all rows in memory, and only {_takers()} take rows from the "
-                             "disk; give more by --memory, or a --reducer")  # fmt: skip
+                             f"disk; name a --reducer, or {IN_MEMORY}")  # fmt: skip
         return None
     if work is None and not is_special(out):
         work = f"{out}.work"
@@ -78,7 +79,7 @@ def refuse_for_blocks(source: str, **given) -> None:
     for name, value in given.items():
         if value:
             option = name.replace("_", "-")
-            raise InputError(f"{source}: --{option} needs all rows in memory; leave it out, or give more by --memory")
+            raise InputError(f"{source}: --{option} needs all rows in memory; leave it out, or {IN_MEMORY}")
 
 
 def blocks_of(source: str, choices, n_features: int | None):

@@ -47,6 +47,7 @@ def predict(test, model, out, decision_values, probability, threads, memory, lab
     """
     from svmreduce.model import load_model
 
+    out = "/dev/stdout" if out == "-" else out
     if decision_values and not out:
         raise InputError("--decision-values needs OUT, the file to write them to")
     if probability and (decision_values or not out):

@@ -94,9 +94,9 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, as
     MODEL is a LIBSVM or LIBLINEAR model file; only random features (rfeatsvm1, rfeatsvm2) and clusters (dcsvm, dcsvr)
     have text formats of their own, which svmreduce predict reads.
 
-    Rows that need more than --memory stay on the disk with --solver aesvm, --solver dcsvm, --reducer derive_rs or
-    --reducer random: they are cut into partitions in the folder MODEL.work, and each is reduced, or trained, by itself.
-    If the command is stopped, the same command goes on from there.
+    Rows that need more than --memory stay on the disk with --solver aesvm, dcsvm or randsvm, --reducer derive_rs or
+    random. randsvm goes through the file once a round. The others cut it into partitions in the folder MODEL.work, and
+    each is reduced, or trained, by itself; if the command is stopped, the same command goes on from there.
     """
     from svmreduce.data.fold_rows import fold_rows
     from svmreduce.reducers import REDUCERS
@@ -150,6 +150,8 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, as
     with data_warnings(quiet) as warned:
         (data, preparation, load, raw), _ = patiently(read, "reading", quiet=quiet)
         check_task(train, data, solver, solver_class, "; try --solver svr")
+    if solver_class.tasks == ("one_class",):
+        _check_guessed_label(train, data, preparation.schema, choices)
     warn(None if choices.scale or is_table else unequal_columns(data.X, preparation.titles), warned)
     if reducer:
         check_task(train, data, reducer, reducer_class)
@@ -190,6 +192,15 @@ def _write(method, fitted, model, record, data, preparation, choices, warned, as
     if preparation.schema:
         record["label"], label = label_of_table(preparation, data, is_given=choices.label is not None)
     _report(record, label, f"{model} ({method.model_.file_format})", as_json, quiet)
+
+
+def _check_guessed_label(train, data, schema, choices) -> None:
+    """A table for one class often has no labels: its last column must not be taken for them without a word."""
+    is_named = choices.label is not None or (schema and (schema.label_name or "").casefold() == "label")
+    if schema and not is_named and data.task == "regression":
+        name = schema.label if schema.label_name is None else schema.label_name
+        raise InputError(f"{train}: the last column, {name}, holds real numbers and would be left out as the label; "
+                         "name the column of labels by --label, or add one")  # fmt: skip
 
 
 def _build(solver, solver_class, reducer, reducer_class, options, settings):

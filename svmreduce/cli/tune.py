@@ -12,6 +12,7 @@ from time import perf_counter
 import click
 
 from svmreduce.cli.common import (
+    check_numbers,
     check_writable,
     compile_off_the_clock,
     json_option,
@@ -181,6 +182,8 @@ def _check_labels(train: str, data, search) -> None:
     score_named(search.scoring, search.task())
     if data.task == "regression" and search.epsilon is None:
         raise InputError(f"{train}: the labels are not classes but numbers; give --epsilon for a regression")
+    if search.epsilon is not None:
+        check_numbers(train, data, "a regression (--epsilon)")
     if search.epsilon is None:
         import numpy as np
         from sklearn.model_selection import RepeatedStratifiedKFold

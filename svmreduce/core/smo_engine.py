@@ -302,6 +302,8 @@ class _Search:
 
     def _exact_v(self, which):
         support = np.flatnonzero(self.beta)
+        if not support.size:
+            return self.target[which]
         right = kernel_rows(self.kernel, self.X[support], np.float64)
         out = np.zeros((1, which.size))
         for start in range(0, which.size, FIRST_SAMPLE):  # in parts: no double copy of all rows
@@ -314,7 +316,8 @@ class _Search:
 
     def _round_to_bounds(self):
         """Sums of bounds are not exact: a row that takes up the rest is not free, or the intercept would be its own."""
-        width = np.minimum(self.upper - self.lower, np.abs(self.beta).max())  # C may be infinite
+        largest = max(np.abs(self.beta).max(), 0.0 if self.start is None else np.abs(self.start).max())
+        width = np.minimum(self.upper - self.lower, largest)  # C may be infinite
         dust = self.n * np.finfo(np.float64).eps * width
         self.beta = np.where(self.upper - self.beta <= dust, self.upper, self.beta)
         self.beta = np.where(self.beta - self.lower <= dust, self.lower, self.beta)

@@ -31,19 +31,20 @@ def epsilon_svr(X, y, box, epsilon, kernel, *, tol=1e-3, start=None, **options) 
     factor is the same problem.
     """
     spread = float(np.ptp(y)) or 1.0
+    middle = float(y.min()) + spread / 2  # Σβ = 0: the problem does not see it, and digits are not lost to it
     epsilon = min(epsilon, spread)  # a wider tube has the same answer: all rows are in it
     size = spread * float(np.std(y / spread)) or 1.0
     kink = float(np.float32(epsilon / size))
     factor = kink / epsilon if kink > 0.0 else 1.0 / size
     limit = box * factor
     found = smo_engine.solve(
-        X, y * factor, -limit, limit, kernel, tol=tol * factor, kink=kink, factor=factor,
+        X, (y - middle) * factor, -limit, limit, kernel, tol=tol * factor, kink=kink, factor=factor,
         start=_feasible(None if start is None else start * factor, -limit, limit), **options,
     )  # fmt: skip
     at_bound = np.abs(found.beta) == limit
     beta = np.where(at_bound, np.sign(found.beta) * box, found.beta / factor)
-    return replace(found, beta=beta, intercept=found.intercept / factor, objective=found.objective / factor / factor,
-                   gap=found.gap / factor)  # fmt: skip
+    return replace(found, beta=beta, intercept=found.intercept / factor + middle,
+                   objective=found.objective / factor / factor, gap=found.gap / factor)  # fmt: skip
 
 
 def one_class(X, box, nu, kernel, *, tol=1e-3, seed=0, threads=None, **options) -> DualSolution:

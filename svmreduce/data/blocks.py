@@ -114,8 +114,12 @@ class Blocks:
 
 
 def _checked_parts(make: Callable, width: int, is_sparse: bool, name: str) -> Iterator[Block]:
+    are_numbers = None
     for X, y in make():
         X, y = finite_rows(X), plain_labels(np.asarray(y), name)
+        if are_numbers is not None and are_numbers != (y.dtype.kind in "biuf"):
+            raise InputError(f"{name}: the labels of some blocks are words, of others numbers; write them all alike")
+        are_numbers = y.dtype.kind in "biuf"
         if X.shape[1] != width or X.shape[0] != len(y) or sparse.issparse(X) != is_sparse:
             raise InputError(f"{name}: a block of shape {X.shape} with {len(y)} labels, the first had {width} columns; "
                              "give all blocks the same columns, dense or sparse, and a label per row")  # fmt: skip

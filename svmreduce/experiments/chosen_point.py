@@ -75,7 +75,7 @@ def choose_point(
         found, searched, took = search, rows, perf_counter() - began
         best, score = _simplest(found) if rows < train.n_rows else (found.best_params_, found.best_score_)
         if is_whole:
-            grids = {name: getattr(found, f"{name}_") for name in best if name not in given}
+            grids = {name: getattr(found, f"{name}_") for name in _AROUND if name not in given}
         if is_whole and took * _GROWTH > _WHOLE * seconds:  # a few rows of the rarer class may mislead a small sample
             is_whole = False
             took *= (1 + sum(_AROUND["gamma"])) / len(found.gamma_)

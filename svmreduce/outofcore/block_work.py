@@ -129,7 +129,8 @@ class BlockWork:
         else:
             numbers["gamma"] = found.spread.gamma(numbers["gamma"], found.scaler, self.part.name)
         scaler = found and found.scaler and found.scaler.to_json()
-        plan = {"kernel": {"name": self.part.name, **numbers}, "scaler": scaler, "bytes": found and found.bytes}
+        plan = {"kernel": {"name": self.part.name, **numbers}, "scaler": scaler, "bytes": found and found.bytes,
+                "rows": found and found.rows}  # fmt: skip
         return found, KernelSpec(self.part.name, **numbers), plan
 
     def _table(self, plan: dict) -> Table:

@@ -105,6 +105,10 @@ def scatter(
         files.flush()
     if not at:
         raise InputError(f"{blocks.name}: has no rows; give a file with rows")
+    if plan["rows"] not in (None, at):
+        raise InputError(
+            f"{blocks.name}: had {plan['rows']} rows in the first pass and {at} in the second; give the same"
+        )
     rows = [files.rows.get(name, 0) for name in parts.names]
     written = list(zip(parts.codes, parts.names, rows, strict=True))
     return {"labels": list(classes.codes), "counts": classes.counts, "written": written}

@@ -43,6 +43,8 @@ class WorkFolder:
 
     def __init__(self, path: str | os.PathLike, identity: dict):
         self.path = Path(path).absolute()
+        if not (self.path / IDENTITY).exists() and self._others():
+            raise InputError(f"{self.path}: is not empty; name another folder by --work")
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = open(self.path / "lock", "a")  # noqa: SIM115 - closed by close
@@ -55,14 +57,18 @@ class WorkFolder:
             raise InputError(f"{self.path}: cannot be used as work folder ({error.strerror}); name another by "
                              "--work") from None  # fmt: skip
         known = self.read_json(IDENTITY)
-        others = {entry.name for entry in self.path.iterdir() if not entry.name.startswith(".")} - {"lock"}
         self.is_resumed = known == identity
-        if not self.is_resumed and others:
+        if not self.is_resumed and self._others():
             self._lock.close()
-            what = "holds the work of another command (other data or parameters)" if known else "is not empty"
-            raise InputError(f"{self.path}: {what}; remove it, or name another folder by --work")
+            raise InputError(f"{self.path}: holds the work of another command (other data or parameters); remove it, "
+                             "or name another folder by --work")  # fmt: skip
         if not self.is_resumed:
             self.write_json(IDENTITY, identity)
+
+    def _others(self) -> set[str]:
+        """What is there and was not left by a run that was killed before it had begun."""
+        names = {entry.name for entry in self.path.iterdir()} if self.path.is_dir() else set()
+        return {name for name in names if not name.startswith(f".{IDENTITY}.")} - {"lock"}
 
     def read_json(self, name: str) -> dict | None:
         try:

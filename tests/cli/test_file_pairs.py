@@ -231,6 +231,8 @@ REFUSED = {
     "a name twice": (text(TRAIN).replace("b,", "a,", 1), None, [], "the header names 'a' twice (columns 0 and 1"),
     "the label's name twice": (text(TRAIN).replace("a,", "kind,", 1), None, [], "names 'kind' twice"),
     "targets of a regression": (TRAIN.assign(kind=TRAIN.a), None, [], "only classifies; try --solver svr"),
+    "words for a regression": (TRAIN, None, ["--solver", "svr"], "are words such as no, and svr needs numbers"),
+    "one class without labels": (TRAIN[["a", "b"]], None, ["--solver", "one_class"], "the last column, b, holds real"),
     "whole numbers to estimate": (WHOLE, None, [], "different labels in 60 rows are numbers, as of a regression"),
     "names of rows as labels": (TRAIN.assign(kind=NAMES), None, [], "choose the label by --label"),
     "a missing number": (GAPS, None, [], "train:5:1: missing value in column a; missing values by column: a (2); use"),

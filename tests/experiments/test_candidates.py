@@ -1,9 +1,12 @@
 """The methods that ``bench`` tries."""
 
+import numpy as np
 import pytest
 
 from svmreduce.errors import InputError
+from svmreduce.experiments import chosen_point
 from svmreduce.experiments.candidates import bench_config, check_names
+from svmreduce.types import Dataset
 
 DATA = {"generator": "checkerboard", "rows": 100, "test_rows": 100}
 
@@ -18,3 +21,11 @@ def test_methods_of_ones_own_are_solvers_or_reducers():
 def test_a_name_that_is_neither_is_refused():
     with pytest.raises(InputError, match="No module named"):
         check_names(("nowhere:Method",))
+
+
+def test_a_regression_is_searched_around_its_choice_on_larger_samples(monkeypatch):
+    monkeypatch.setattr(chosen_point, "_WHOLE", 0.0)
+    X = np.random.default_rng(0).normal(size=(1001, 2))
+    data = Dataset(X, np.sin(X[:, 0]) + X[:, 1], "waves", task="regression")
+    found = chosen_point.choose_point(data, 100.0, given={"gamma": 0.5})
+    assert found.params["C"] > 0 and found.params["gamma"] == 0.5 and found.rows == 1001

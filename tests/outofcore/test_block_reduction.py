@@ -180,3 +180,21 @@ def test_workers_of_a_cluster_keep_the_same_rows(tmp_path):
         work = WorkFolder(tmp_path / "other", {})
         with pytest.raises(InputError, match="another process works in this folder"):
             reduce_blocks(reducer, blocks_of(X, y), **means | {"work": work.path})
+
+
+def test_a_folder_with_files_of_others_is_left_as_it_is(tmp_path):
+    (tmp_path / "work" / ".git").mkdir(parents=True)
+    X, y = _data()
+    with pytest.raises(InputError, match="is not empty"):
+        reduce_blocks(DeriveRS(gamma=0.7), blocks_of(X, y), work=tmp_path / "work")
+    assert [path.name for path in (tmp_path / "work").iterdir()] == [".git"]
+
+
+def test_rows_that_change_between_passes_are_told():
+    X, y = _data()
+    passes = iter([[(X, y)], [(X, y)], [(X[:-5], y[:-5])]])  # the first is looked at for its shape
+    with pytest.raises(InputError, match="rows in the first pass and"):
+        reduce_blocks(DeriveRS(gamma=0.7), Blocks.of_iterator(lambda: iter(next(passes))))
+    mixed = [(X, y), (X, y.astype(str))]
+    with pytest.raises(InputError, match="labels of some blocks are words"):
+        reduce_blocks(DeriveRS(gamma=0.7), Blocks.of_iterator(lambda: iter(mixed)))

@@ -58,3 +58,13 @@ def test_a_regression_ends_in_time_and_says_so():
     with pytest.warns(UserWarning, match="stopped before it reached tol; raise max_seconds"):
         fitted = SVR(C=1e4, gamma=1.0, tol=1e-9, max_seconds=1e-6, callback=heard.append).fit(X, Y)
     assert not fitted.converged_ and fitted.gap_ > 1e-9 and heard[0]["gap"] == pytest.approx(fitted.gap_, rel=1e-6)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_tube_that_holds_all_rows_has_one_answer():
+    """Also from a start whose coefficients all go to zero, and far from zero."""
+    middle = (Y.min() + Y.max()) / 2
+    warm = SVR(gamma=1.0, warm_start=True).fit(X, Y).set_params(epsilon=100.0).fit(X, Y)
+    assert warm.intercept_ == pytest.approx(middle) and SVR(epsilon=100.0).fit(X, Y).intercept_ == pytest.approx(middle)
+    far = SVR(gamma=1.0).fit(X, Y + 2.0**40)
+    np.testing.assert_allclose(far.predict(X) - 2.0**40, SVR(gamma=1.0).fit(X, Y).predict(X), atol=2e-3)
