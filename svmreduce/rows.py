@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -32,6 +33,13 @@ def finite_rows(X: RowsLike) -> Matrix:
         row, column, value = cells.row[first], cells.col[first], cells.data[first]
         raise InputError(f"row {row}, column {column} (from 0): {value} is not finite; give a number")
     return X
+
+
+def stacked(parts: Sequence[Matrix]) -> Matrix:
+    """Rows under each other: CSR if any of them are."""
+    if any(sparse.issparse(part) for part in parts):
+        return sparse.vstack([sparse.csr_matrix(part) for part in parts], format="csr")
+    return np.vstack(parts)
 
 
 def canonical_rows(X: Matrix) -> Matrix:

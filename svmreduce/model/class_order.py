@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from svmreduce.model.kernel_model import KernelModel
+from svmreduce.rows import stacked
 from svmreduce.types import Matrix
 
 
@@ -56,4 +57,4 @@ def weights_per_feature(vectors: Matrix, order: ClassOrder) -> Matrix:
         of_pair[0, ends[a] : ends[a + 1]] = order.dual_coef[b - 1, ends[a] : ends[a + 1]]
         of_pair[0, ends[b] : ends[b + 1]] = order.dual_coef[a, ends[b] : ends[b + 1]]
         rows.append(sparse.csr_matrix(of_pair) @ vectors if sparse.issparse(vectors) else of_pair @ vectors)
-    return sparse.vstack(rows, format="csr") if sparse.issparse(vectors) else np.vstack(rows)
+    return stacked(rows)

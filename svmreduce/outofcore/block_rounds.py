@@ -16,9 +16,9 @@ from svmreduce.data.pieces import ROWS, block_rows, in_blocks
 from svmreduce.errors import InputError
 from svmreduce.kernels import KernelSpec
 from svmreduce.outofcore.block_sample import BlockSample
-from svmreduce.outofcore.block_work import BlockWork
+from svmreduce.outofcore.block_work import FirstPass
 from svmreduce.outofcore.scanning import Reading, Scan, ordered
-from svmreduce.solvers._multiclass import stacked
+from svmreduce.rows import stacked
 from svmreduce.solvers._sample_rounds import INNER, Rounds
 from svmreduce.solvers.base import seed_of
 from svmreduce.types import Matrix
@@ -37,15 +37,13 @@ class Sampled(NamedTuple):
     found: Scan
 
 
-class RandomRounds(BlockWork):
-    """RandSVM: only the first pass is that of other work, and there are no tasks and no work folder."""
+class RandomRounds(FirstPass):
+    """RandSVM: the first pass is that of other work; there are no tasks and no work folder."""
 
     def sampled(self) -> Sampled:
         """The first pass: labels, scaling, gamma, and a random sample."""
         if self.means.engine != "local":
             raise InputError("RandSVM looks for violators on the threads of one machine: leave out --engine dask")
-        self.scale = None if self.scale == "none" else self.scale
-        self.part = self._kernel_part()
         seed = [seed_of(self.method.random_state), 1]  # the rounds draw other numbers
         sample = BlockSample(rows=self.method.sample_size, seed=seed,
                              most_bytes=self.means.memory_bytes // SAMPLE_SHARE, advice="lower k or c")  # fmt: skip

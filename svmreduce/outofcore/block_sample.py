@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy import sparse
 
 from svmreduce.errors import InputError
+from svmreduce.rows import stacked
 from svmreduce.types import Matrix
 
 _SIGMAS = 7.0  # a row that is let go would have been needed in one of 10¹¹ runs
@@ -85,8 +85,7 @@ class BlockSample:
 
     def rows_kept(self) -> tuple[Matrix, np.ndarray, np.ndarray]:
         """The sample in file order: rows, classes, row numbers."""
-        join = sparse.vstack if sparse.issparse(self._parts[0][0]) else np.concatenate
-        X = join([part[0] for part in self._parts])
+        X = stacked([part[0] for part in self._parts])
         codes, drawn, numbers = (np.concatenate([part[k] for part in self._parts]) for k in (1, 2, 3))
         wanted = np.maximum(1, np.round(self._share_now() * self.counts)).astype(np.int64)
         chosen = []
@@ -94,4 +93,4 @@ class BlockSample:
             own = np.flatnonzero(codes == code)
             chosen.append(own[np.argsort(drawn[own], kind="stable")[:count]])
         rows = np.sort(np.concatenate(chosen))
-        return X[rows] if not sparse.issparse(X) else X.tocsr()[rows], codes[rows], numbers[rows]
+        return X[rows], codes[rows], numbers[rows]

@@ -7,6 +7,7 @@ every section of these files is a task of its own, and the results of all tasks 
 from __future__ import annotations
 
 import tempfile
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -31,57 +32,18 @@ _SPARSE_ROW = 2000  # bytes, a guess
 
 
 @dataclass
-class BlockWork:
-    """The steps, one after the other; each is skipped if the work folder has its result.
-
-    A subclass writes ``_first_pass``, ``_scatter`` and ``_together``.
-    """
+class FirstPass:
+    """What is learned from all rows before anything is made of them."""
 
     method: object  # a reducer or a solver
     blocks: object
     scale: str | None
     means: Means
     seconds: dict = field(default_factory=dict)
-    decisive: ClassVar[tuple[str, ...]] = ()  # parameters of the method, besides the kernel's, that decide the result
-    doing: ClassVar[str] = "working"  # what the tasks do, and the name of their seconds
-    stage: ClassVar[str] = "work"
 
-    def run(self):
+    def __post_init__(self):
         self.scale = None if self.scale == "none" else self.scale
         self.part = self._kernel_part()
-        given = self.means.work
-        folder = Path(tempfile.mkdtemp(prefix="work-", dir=_made(cache_home()))) if given is None else Path(given)
-        self.folder = WorkFolder(folder, self._identity())
-        done = False
-        try:
-            plan = self.folder.read_json(PLAN)
-            if plan is None:
-                plan = self._first_pass()
-                self.folder.write_json(PLAN, plan)
-            table = self._table(plan)
-            self._do_tasks(table)
-            result = self._together(table, plan)
-            done = True
-            return result
-        except OSError as error:
-            raise disk_error(self.folder.path, error) from None
-        finally:
-            # Without the table of partitions nothing is worth keeping
-            self.folder.close(remove=done or given is None or not (self.folder.path / PARTITIONS).exists())
-
-    def _first_pass(self) -> dict:
-        """What is learned before any row is written; it has at least what ``_learned`` gives."""
-        raise NotImplementedError
-
-    def _scatter(self, plan: dict, files: RowFiles) -> dict:
-        """Write all rows; the content of the table, but for what ``_table`` adds."""
-        raise NotImplementedError
-
-    def _together(self, table: Table, plan: dict):
-        """The results of all tasks as one."""
-        raise NotImplementedError
-
-    # ------------------------------------------------------------ what is known beforehand
 
     def _kernel_part(self) -> KernelPart:
         """The kernel as it was given, before any rows were seen."""
@@ -98,19 +60,9 @@ class BlockWork:
             raise InputError(f"the kernel {part.name} needs all rows in memory: scale the columns and use rbf")
         return KernelPart("rbf" if part.name in GAUSSIANS else part.name, numbers)
 
-    def _identity(self) -> dict:
-        """What decides the result; rows from Python have no name by which they could be known again."""
-        parameters = {name: getattr(self.method, name) for name in self.decisive}
-        schema = self.blocks.schema and self.blocks.schema.to_json()
-        source = [self.blocks.fingerprint or uuid4().hex, self.blocks.n_features, schema]
-        kernel = [self.part.name, self.part.numbers]
-        return {"version": svmreduce.__version__, "source": source, "scale": self.scale, "kernel": kernel, **parameters}
-
     def _row_bytes(self) -> int:
         """Bytes of a row in memory, before any was seen."""
         return _SPARSE_ROW if self.blocks.is_sparse else 8 * self.blocks.n_features
-
-    # ------------------------------------------------------------ the passes
 
     def _learned(self, sample: BlockSample | None) -> tuple[Scan | None, KernelSpec, dict]:
         """What all rows tell (nothing is read if all of it is known), the kernel, and both as the plan has them."""
@@ -132,6 +84,58 @@ class BlockWork:
         plan = {"kernel": {"name": self.part.name, **numbers}, "scaler": scaler, "bytes": found and found.bytes,
                 "rows": found and found.rows}  # fmt: skip
         return found, KernelSpec(self.part.name, **numbers), plan
+
+    def _took(self, stage: str, seconds: float) -> None:
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
+
+
+class BlockWork(FirstPass, ABC):
+    """The steps, one after the other; each is skipped if the work folder has its result."""
+
+    decisive: ClassVar[tuple[str, ...]] = ()  # parameters of the method, besides the kernel's, that decide the result
+    doing: ClassVar[str] = "working"  # what the tasks do, and the name of their seconds
+    stage: ClassVar[str] = "work"
+
+    def run(self):
+        given = self.means.work
+        folder = Path(tempfile.mkdtemp(prefix="work-", dir=_made(cache_home()))) if given is None else Path(given)
+        self.folder = WorkFolder(folder, self._identity())
+        done = False
+        try:
+            plan = self.folder.read_json(PLAN)
+            if plan is None:
+                plan = self._first_pass()
+                self.folder.write_json(PLAN, plan)
+            table = self._table(plan)
+            self._do_tasks(table)
+            result = self._together(table, plan)
+            done = True
+            return result
+        except OSError as error:
+            raise disk_error(self.folder.path, error) from None
+        finally:
+            # Without the table of partitions nothing is worth keeping
+            self.folder.close(remove=done or given is None or not (self.folder.path / PARTITIONS).exists())
+
+    @abstractmethod
+    def _first_pass(self) -> dict:
+        """What is learned before any row is written; it has at least what ``_learned`` gives."""
+
+    @abstractmethod
+    def _scatter(self, plan: dict, files: RowFiles) -> dict:
+        """Write all rows; the content of the table, but for what ``_table`` adds."""
+
+    @abstractmethod
+    def _together(self, table: Table, plan: dict):
+        """The results of all tasks as one."""
+
+    def _identity(self) -> dict:
+        """What decides the result; rows from Python have no name by which they could be known again."""
+        parameters = {name: getattr(self.method, name) for name in self.decisive}
+        schema = self.blocks.schema and self.blocks.schema.to_json()
+        source = [self.blocks.fingerprint or uuid4().hex, self.blocks.n_features, schema]
+        kernel = [self.part.name, self.part.numbers]
+        return {"version": svmreduce.__version__, "source": source, "scale": self.scale, "kernel": kernel, **parameters}
 
     def _table(self, plan: dict) -> Table:
         """The rows, scattered into files, and the sections of these files."""
@@ -170,9 +174,6 @@ class BlockWork:
 
     def _threads(self, table: Table) -> int:
         return resolve_threads(self.method.threads)
-
-    def _took(self, stage: str, seconds: float) -> None:
-        self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
 
 
 def _made(folder: Path) -> Path:

@@ -9,7 +9,6 @@ another row; out of core it cuts a class once, by quantiles of the distance from
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
 
 from svmreduce.data.scaling import Scaler
 from svmreduce.errors import InputError
@@ -21,6 +20,7 @@ from svmreduce.outofcore.row_files import RowFiles
 from svmreduce.outofcore.scanning import cut_points, row_bytes
 from svmreduce.outofcore.scattering import DistanceParts
 from svmreduce.reducers._partition import distinct
+from svmreduce.rows import stacked
 from svmreduce.types import Reduction
 
 SAMPLE_ROWS, SAMPLE_BYTES, LEAST_SAMPLE = 1 << 17, 64 << 20, 4096  # of the rows that say where to cut
@@ -69,9 +69,7 @@ class Derivation(BlockWork):
             worst, cells = max(worst, float(arrays["facts"][0])), cells + int(arrays["facts"][1])
         numbers = np.concatenate([part[2] for part in parts])
         order = np.argsort(numbers)
-        join = sparse.vstack if table.files.is_sparse else np.concatenate
-        X = join([part[0] for part in parts])
-        X, weights = (X.tocsr() if table.files.is_sparse else X)[order], np.concatenate([p[1] for p in parts])[order]
+        X, weights = stacked([part[0] for part in parts])[order], np.concatenate([part[1] for part in parts])[order]
         codes, numbers = np.concatenate(codes)[order], numbers[order]
         if self.method.epsilon == 0:  # equal rows of different partitions
             kept = distinct(X, weights, codes)

@@ -25,8 +25,9 @@ from svmreduce.outofcore.scanning import ordered
 from svmreduce.outofcore.scattering import ClusterParts
 from svmreduce.outofcore.section_tasks import outcome_of
 from svmreduce.outofcore.work_folder import load_arrays, save_arrays
+from svmreduce.rows import stacked
 from svmreduce.solvers._clusters import LARGEST, ROWS_PER_CLUSTER, cluster_centres
-from svmreduce.solvers._multiclass import joint_counters, stacked
+from svmreduce.solvers._multiclass import joint_counters
 from svmreduce.solvers._outcome import Outcome
 from svmreduce.solvers.base import seed_of
 

@@ -55,8 +55,8 @@ class DistanceParts:
             self.codes += [code for _ in files]
 
     def places(self, X: Matrix, codes: np.ndarray) -> np.ndarray:
-        """The file of every row; small integers are sorted fastest."""
-        places = np.empty(len(codes), np.int16 if len(self.names) < 1 << 15 else np.int32)
+        """The file of every row."""
+        places = np.empty(len(codes), np.int32)
         for code, (points, first, offset) in enumerate(self._cuts):
             own = np.flatnonzero(codes == code)
             places[own] = offset
@@ -80,8 +80,7 @@ class ClusterParts:
         """The files are the same for all classes."""
 
     def places(self, X: Matrix, codes: np.ndarray) -> np.ndarray:
-        places = nearest_centres(X, self.centres, self.threads)
-        return places.astype(np.int16 if len(self.names) < 1 << 15 else np.int32)
+        return nearest_centres(X, self.centres, self.threads)
 
 
 def scatter(
@@ -97,7 +96,8 @@ def scatter(
             codes = classes.codes_of(y)
             X = X if scaler is None else scaler.transform(X)
             parts.learn(list(classes.codes))
-            places = parts.places(X, codes)
+            few = len(parts.names) < 1 << 15
+            places = parts.places(X, codes).astype(np.int16 if few else np.int32)  # small integers are sorted fastest
             order = np.argsort(places, kind="stable")
             edges = np.searchsorted(places[order], np.arange(len(parts.names) + 1))
             files.append(X[order], codes[order] if parts.mixes_classes else at + order, parts.names, edges)

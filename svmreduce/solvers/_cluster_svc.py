@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from svmreduce.core import smo_engine
+from svmreduce.core.svm_problems import c_svc
 from svmreduce.solvers._multiclass import one_versus_one
 from svmreduce.solvers._outcome import Outcome
 from svmreduce.types import DualSolution
@@ -34,8 +34,5 @@ class ClusterSVC:
         return self.engine(X, y, weights, kernel)
 
     def engine(self, X, y, weights, kernel, start=None) -> DualSolution:
-        box = self.C * weights
-        return smo_engine.solve(
-            X, y, np.where(y > 0, 0.0, -box), np.where(y > 0, box, 0.0), kernel, tol=self.tol,
-            cache_mb=self.cache_mb, max_iter=self.max_iter, seed=self.seed, threads=self.threads, start=start,
-        )  # fmt: skip
+        options = {"tol": self.tol, "cache_mb": self.cache_mb, "max_iter": self.max_iter, "seed": self.seed}
+        return c_svc(X, y, self.C * weights, kernel, start=start, threads=self.threads, **options)

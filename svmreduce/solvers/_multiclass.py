@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-from scipy import sparse
 
 from svmreduce.core.watch import share_of_time
 from svmreduce.kernels import PRECOMPUTED, KernelSpec
@@ -156,10 +155,3 @@ def _total(values):
     """Their sum, or None when one of them is not known."""
     values = list(values)
     return None if None in values else sum(values)
-
-
-def stacked(parts) -> Matrix:
-    """Rows under each other: CSR if any of them are."""
-    if any(sparse.issparse(part) for part in parts):
-        return sparse.vstack([sparse.csr_matrix(part) for part in parts], format="csr")
-    return np.vstack(parts)

@@ -17,7 +17,8 @@ from svmreduce.core.watch import time_is_up
 from svmreduce.errors import InputError
 from svmreduce.model.class_order import in_class_order
 from svmreduce.parameters import Parameters
-from svmreduce.solvers._multiclass import one_versus_one, stacked
+from svmreduce.rows import stacked
+from svmreduce.solvers._multiclass import one_versus_one
 from svmreduce.solvers.base import ROWS, SVMClassifier, seed_of
 from svmreduce.types import DualSolution, RowsLike
 

@@ -15,7 +15,8 @@ from svmreduce.core.svmperf_basis import BasisSpace
 from svmreduce.core.svmperf_search import LinearSpace, search
 from svmreduce.model import KernelModel
 from svmreduce.parameters import Parameters
-from svmreduce.solvers._multiclass import joint_counters, linear_one_versus_rest, stacked
+from svmreduce.rows import stacked
+from svmreduce.solvers._multiclass import joint_counters, linear_one_versus_rest
 from svmreduce.solvers._outcome import Outcome
 from svmreduce.solvers.base import SVMClassifier, seed_of
 from svmreduce.types import LinearSolution, Matrix
