@@ -5,6 +5,11 @@ value was (``tagged``), so that no second search is needed. A step follows the p
 that makes both conjugate, as in conjugate gradients, as long as that leads to no bound: about half as many steps at
 large C (Torres-Barrán, Alaíz and Dorronsoro, Faster SVM training via conjugate SMO, Pattern Recognition 2021). And v is
 float32: the caller checks in double.
+
+A direction has up to ``LONGEST`` rows, but a step touches two of them. The direction is scale·part, where a row's part
+only changes when it is in the pair, and total is the sum of step·scale so far. So a row's true coefficient is
+β + part·(total − since), since being the total at which β was right; and the bounds of all rows make one interval for
+the total. When the scale is far from one, rounding would count: all rows are brought up to date, and it is one again.
 """
 
 from __future__ import annotations
@@ -12,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from svmreduce.core.jit import njit
-from svmreduce.core.vector import VECTOR, fmax, fmin, tag_of, tagged
+from svmreduce.core.vector import VECTOR, fmax, fmin, reciprocal, tag_of, tagged
 
 BARRED = np.float32(1e30)
 TAU = np.float32(1e-12)  # curvature below this is taken as this: kernels need not be positive definite
@@ -20,6 +25,7 @@ DUST = 1e-12  # of a box: what rounding leaves
 LEAST_CURVATURE = 0.05  # of the pair's own: where the last direction leaves less, rounding would decide
 LONGEST = 30  # rows in a direction; beyond, a new one begins
 TINY = np.float32(1e-30)  # below it a tagged value is nothing but its tag
+SCALES = 0.01, 100.0  # a direction's scale in between needs no attention
 NOTHING = np.float32(1e-10)  # of K's least diagonal: less in Kd is zero; products of denormal numbers would take ages
 
 
@@ -27,7 +33,7 @@ NOTHING = np.float32(1e-10)  # of K's least diagonal: less in Kd is zero; produc
 def _step_and_scan(block, i, j, share, q, nothing, step, v, no_up, no_low, floor):
     """q = row i − row j + share·q and v -= step·q; then as ``_scan``."""
     zero = np.float32(0)
-    best, high, low = zero, -BARRED, BARRED
+    best, low = zero, BARRED
     i, j = np.uint64(i), np.uint64(j)  # numba wraps signed indices around; unsigned ones it leaves alone
     for t in range(v.size):
         x = block[i, t] - block[j, t] + share * q[t]
@@ -35,25 +41,19 @@ def _step_and_scan(block, i, j, share, q, nothing, step, v, no_up, no_low, floor
     for t in range(v.size):  # a loop of its own: the compiler vectorises what writes to one array
         u = v[t] - step * q[t]
         v[t] = u
-        up = u - no_up[t]
-        high = fmax(up, high)
         low = fmin(u + no_low[t], low)
-        best = fmax(tagged(fmax(up - floor, zero), t), best)
-    return best, high, low
+        best = fmax(tagged(u - no_up[t] - floor, t), best)
+    return best, low
 
 
 @njit(fastmath=VECTOR, allocates=False)
 def _scan(v, no_up, no_low, floor):
-    """The tagged row that wants up most (above ``floor``), and both extremes of v."""
-    zero = np.float32(0)
-    best, high, low = zero, -BARRED, BARRED
+    """The tagged row that wants up most (above ``floor``), and the smallest v that may go down."""
+    best, low = np.float32(0), BARRED
     for t in range(v.size):
-        u = v[t]
-        up = u - no_up[t]
-        high = fmax(up, high)
-        low = fmin(u + no_low[t], low)
-        best = fmax(tagged(fmax(up - floor, zero), t), best)
-    return best, high, low
+        low = fmin(v[t] + no_low[t], low)
+        best = fmax(tagged(v[t] - no_up[t] - floor, t), best)
+    return best, low
 
 
 @njit(fastmath=VECTOR, allocates=False)
@@ -66,8 +66,8 @@ def _partner(block, i, diagonal, k_ii, q, q_i, inverse, v, no_low, v_i):
         drop = fmax(v_i - v[t] - no_low[t], zero)
         along = q_i - q[t]
         curvature = k_ii + diagonal[t] - two * block[i, t]
-        gain = drop * drop / fmax(fmax(curvature - along * along * inverse, least * curvature), TAU)
-        best = fmax(tagged(gain, t), best)
+        curvature = fmax(fmax(curvature - along * along * inverse, least * curvature), TAU)
+        best = fmax(tagged(drop * drop * reciprocal(curvature), t), best)
     return tag_of(best)
 
 
@@ -83,58 +83,52 @@ def _fill(K, rows, block, filled, place):
 @njit()
 def squeeze(block, filled, keep):
     """Keep these members (a mask), in place: their rows and columns move towards the front."""
-    kept = 0
-    for a in range(keep.size):
-        if keep[a]:
-            count = 0
-            for b in range(filled[a]):
-                if keep[b]:
-                    block[kept, count] = block[a, b]
-                    count += 1
-            filled[kept] = count
-            kept += 1
+    kept = np.flatnonzero(keep).astype(np.uint64)
+    for a in range(kept.size):
+        count = np.searchsorted(kept, np.uint64(filled[kept[a]]))
+        for b in range(np.uint64(count)):
+            block[np.uint64(a), b] = block[kept[a], kept[b]]
+        filled[a] = count
 
 
 @njit(allocates=False)
-def _fits(i, j, step, share, places, d, count, beta, lower, upper):
-    """Whether β + step·(e_i − e_j + share·d) stays off all bounds."""
-    rest_i, rest_j = 0.0, 0.0
+def _catch_up(t, beta, part, since, total):
+    """Bring β of row t up to date."""
+    beta[t] += part[t] * (total - since[t])
+    since[t] = total
+
+
+@njit(allocates=False)
+def _narrow(t, beta, part, since, lower, upper, least, most):
+    """The interval of totals, less those that lead row t to a bound."""
+    if part[t] == 0.0:
+        return least, most
+    a, b = (lower[t] - beta[t]) / part[t], (upper[t] - beta[t]) / part[t]
+    return max(least, since[t] + min(a, b)), min(most, since[t] + max(a, b))
+
+
+@njit(allocates=False)
+def _interval(i, j, places, count, beta, part, since, lower, upper):
+    """The totals at which no row of the direction is at a bound, but for i and j."""
+    least, most = -np.inf, np.inf
+    for a in range(count):
+        if places[a] != i and places[a] != j:
+            least, most = _narrow(places[a], beta, part, since, lower, upper, least, most)
+    return least, most
+
+
+@njit(allocates=False)
+def _bring_up_to_date(places, count, beta, part, since, total, scale):
+    """True β of all rows of the direction, at scale one and total zero."""
     for a in range(count):
         t = places[a]
-        if t == i:
-            rest_i = share * d[a]
-        elif t == j:
-            rest_j = share * d[a]
-        elif not lower[t] < beta[t] + step * share * d[a] < upper[t]:
-            return False
-    return (lower[i] < beta[i] + step * (1.0 + rest_i) < upper[i]) and (
-        lower[j] < beta[j] + step * (rest_j - 1.0) < upper[j]
-    )
+        _catch_up(t, beta, part, since, total)
+        part[t] *= scale
+        since[t] = 0.0
 
 
 @njit(allocates=False)
-def _turn(i, j, share, places, d, count):
-    """d = e_i − e_j + share·d on the places it has; returns how many these are now."""
-    new_i, new_j = True, True
-    for a in range(count):
-        d[a] *= share
-        if places[a] == i:
-            d[a] += 1.0
-            new_i = False
-        elif places[a] == j:
-            d[a] -= 1.0
-            new_j = False
-    if new_i:
-        places[count], d[count] = i, 1.0
-        count += 1
-    if new_j:
-        places[count], d[count] = j, -1.0
-        count += 1
-    return count
-
-
-@njit(allocates=False)
-def compact_steps(K, rows, block, filled, diagonal, beta, v, lower, upper, tol, max_steps, room, places, d):
+def compact_steps(K, rows, block, filled, diagonal, beta, v, lower, upper, tol, max_steps, room, places, lazy):
     """Steps until the largest violation is at most ``tol``; β and v are changed in place.
 
     Parameters
@@ -143,13 +137,16 @@ def compact_steps(K, rows, block, filled, diagonal, beta, v, lower, upper, tol, 
     rows : which row of K each member is; unsigned
     block, filled : the members' values among themselves, of which the first filled[i] of row i are there
     v : float32, target − Kβ of the members, better near zero
-    room : float32 array of three rows, at least as long as v; places, d : room for ``LONGEST + 2`` numbers
+    room, lazy : arrays of three rows, float32 and float64, at least as long as v
+    places : room for ``LONGEST + 2`` numbers
     """
     m = rows.size
     none = np.float32(0)
     q, no_up, no_low = room[0, :m], room[1, :m], room[2, :m]  # q = Kd
+    part, since, inside = lazy[0], lazy[1], lazy[2]
     for t in range(m):
         q[t] = none
+        part[t] = since[t] = inside[t] = 0.0
         no_up[t] = none if beta[t] < upper[t] else BARRED
         no_low[t] = none if beta[t] > lower[t] else BARRED
     nothing = BARRED
@@ -157,15 +154,18 @@ def compact_steps(K, rows, block, filled, diagonal, beta, v, lower, upper, tol, 
         if diagonal[t] > none:
             nothing = min(nothing, NOTHING * diagonal[t])
     nothing = nothing if nothing < BARRED else none
-    count, bend = 0, 1.0  # bend = dᵀKd
-    best, high, low = _scan(v, no_up, no_low, -BARRED)
+    count, bend, scale, total = 0, 1.0, 1.0, 0.0  # of the direction d: its rows, dᵀKd, and as said above
+    least, most = -np.inf, np.inf
+    best, low = _scan(v, no_up, no_low, -BARRED)
     best = none
     steps = 0
-    while high - low > tol and steps < max_steps:
+    while steps < max_steps:
         if best < TINY:  # all below the last floor: look again from the new one
-            best, high, low = _scan(v, no_up, no_low, low)
+            best, low = _scan(v, no_up, no_low, low)
         # Step 1 – the pair
         i = tag_of(best)
+        if best < TINY or not v[i] - low > tol:
+            break
         if filled[i] < m:
             _fill(K, rows, block, filled, i)
         inverse = np.float32(1.0 / bend if count else 0.0)
@@ -174,18 +174,37 @@ def compact_steps(K, rows, block, filled, diagonal, beta, v, lower, upper, tol, 
             _fill(K, rows, block, filled, j)
         slope = np.float64(v[i]) - np.float64(v[j])
         plain = max(np.float64(diagonal[i]) + np.float64(diagonal[j]) - 2.0 * np.float64(block[i, j]), np.float64(TAU))
+        _catch_up(i, beta, part, since, total)
+        _catch_up(j, beta, part, since, total)
         # Step 2 – with a share of the last direction, if that leads to no bound
         along = np.float64(q[i]) - np.float64(q[j])
         share, curvature = -along / bend, plain - along * along / bend
-        joint = 0 < count <= LONGEST and curvature > LEAST_CURVATURE * plain
-        if joint and _fits(i, j, slope / curvature, share, places, d, count, beta, lower, upper):
-            step, bend = slope / curvature, curvature
-            count = _turn(i, j, share, places, d, count)
-            for a in range(count):
-                beta[places[a]] += step * d[a]
+        step, turned = slope / curvature, scale * share
+        beta_i, beta_j = beta[i] + step * (1.0 + part[i] * turned), beta[j] - step * (1.0 - part[j] * turned)
+        after = total + step * turned
+        joint = 0 < count <= LONGEST and curvature > LEAST_CURVATURE * plain and turned != 0.0
+        joint = joint and lower[i] < beta_i < upper[i] and lower[j] < beta_j < upper[j]
+        if joint and not least < after < most:  # the interval may still be that of earlier parts of some rows
+            least, most = _interval(i, j, places, count, beta, part, since, lower, upper)
+            joint = least < after < most
+        if joint:
+            for t in (i, j):
+                if inside[t] == 0.0:
+                    places[count], inside[t] = t, 1.0
+                    count += 1
+            bend, scale, total = curvature, turned, after
+            beta[i], part[i], since[i] = beta_i, part[i] + 1.0 / scale, total
+            beta[j], part[j], since[j] = beta_j, part[j] - 1.0 / scale, total
+            if not SCALES[0] < abs(scale) < SCALES[1]:
+                _bring_up_to_date(places, count, beta, part, since, total, scale)
+                scale, total = 1.0, 0.0
+                least, most = _interval(i, j, places, count, beta, part, since, lower, upper)
             no_up[i] = no_low[i] = no_up[j] = no_low[j] = none
         # Step 3 – else the pair alone
         else:
+            _bring_up_to_date(places, count, beta, part, since, total, 0.0)
+            for a in range(count):
+                inside[places[a]] = 0.0
             room_i, room_j = upper[i] - beta[i], beta[j] - lower[j]
             step = min(slope / plain, room_i, room_j)
             # Land exactly on a bound: a row a rounding error away from it would be picked for ever, and count as free
@@ -196,9 +215,15 @@ def compact_steps(K, rows, block, filled, diagonal, beta, v, lower, upper, tol, 
             no_up[i] = BARRED if at_i else none
             no_low[j] = BARRED if at_j else none
             no_low[i] = no_up[j] = none
-            share, bend = 0.0, plain
-            count = 0 if at_i or at_j else _turn(i, j, 0.0, places, d, 0)
+            share, count, bend, scale, total, least, most = 0.0, 0, plain, 1.0, 0.0, -np.inf, np.inf
+            since[i] = since[j] = 0.0
+            if not (at_i or at_j):
+                places[0], places[1], count = i, j, 2
+                part[i], part[j] = 1.0, -1.0
+                inside[i] = inside[j] = 1.0
+        for t in (i, j):
+            least, most = _narrow(t, beta, part, since, lower, upper, least, most)
         steps += 1
-        best, high, low = _step_and_scan(block, i, j, np.float32(share), q, nothing, np.float32(step), v, no_up,
-                                         no_low, low)  # fmt: skip
+        best, low = _step_and_scan(block, i, j, np.float32(share), q, nothing, np.float32(step), v, no_up, no_low, low)
+    _bring_up_to_date(places, count, beta, part, since, total, scale)
     return steps

@@ -24,29 +24,32 @@ FIRST, SHRINK = 0.15, 0.3  # of the gap: what a round leaves
 SETTLED, FEW = 0.05, 0.01  # what it leaves when fewer than this share of the rows are new
 SAFETY = 0.8  # of the tolerance: what the last round leaves
 MOST_ROUNDS = 1000
-PART = 2048  # rows of f that are brought up to date at a time
-LARGE_START, MOST_DONE = 20.0, 0.25  # first solution: all rows at their bounds, if few are beyond the margin then
+PART = 4096  # rows of f that are brought up to date at a time
+LARGE_START = 20.0  # Σ|βK| of a row with all at their bounds: beyond, that is not worth its kernel values
 
 
 @njit(fastmath=VECTOR)
-def _add_four(K, s, e, a, b, c, d, wa, wb, wc, wd, f):
-    a, b, c, d = np.uint64(a), np.uint64(b), np.uint64(c), np.uint64(d)  # as in compact_steps.py
+def _add_eight(K, s, e, rows, w, f):
+    a, b, c, d = rows[0], rows[1], rows[2], rows[3]
+    i, j, k, m = rows[4], rows[5], rows[6], rows[7]
     for t in range(np.uint64(s), np.uint64(e)):
-        f[t] += (wa * np.float64(K[a, t]) + wb * np.float64(K[b, t])) + (
-            wc * np.float64(K[c, t]) + wd * np.float64(K[d, t])
-        )
+        first = w[0] * np.float64(K[a, t]) + w[1] * np.float64(K[b, t])
+        second = w[2] * np.float64(K[c, t]) + w[3] * np.float64(K[d, t])
+        third = w[4] * np.float64(K[i, t]) + w[5] * np.float64(K[j, t])
+        fourth = w[6] * np.float64(K[k, t]) + w[7] * np.float64(K[m, t])
+        f[t] += (first + second) + (third + fourth)
 
 
 @njit()
 def add_rows(K, n, rows, weights, count, f):
-    """f += Σ weights[r]·K[rows[r]] over the first ``count``."""
-    last = count - 1
+    """f += Σ weights[r]·K[rows[r]] over the first ``count``, eight at a time."""
+    size = -(-count // 8) * 8
+    padded, w = np.zeros(size, np.uint64), np.zeros(size)
+    for r in range(size):
+        padded[r], w[r] = rows[min(r, count - 1)], weights[r] if r < count else 0.0
     for s in range(0, n, PART):
-        for p in range(0, count, 4):
-            b, c, d = min(p + 1, last), min(p + 2, last), min(p + 3, last)
-            _add_four(K, s, min(n, s + PART), rows[p], rows[b], rows[c], rows[d], weights[p],
-                      weights[b] if p + 1 < count else 0.0, weights[c] if p + 2 < count else 0.0,
-                      weights[d] if p + 3 < count else 0.0, f)  # fmt: skip
+        for p in range(0, size, 8):
+            _add_eight(K, s, min(n, s + PART), padded[p : p + 8], w[p : p + 8], f)
 
 
 @njit()
@@ -139,7 +142,7 @@ def _solve_cell(K, n, row_of, moving, target, lower, upper, beta, f, tol, max_st
     changed, change = np.empty(members.size, np.int64), np.empty(members.size)
     v, diagonal = np.empty(members.size, np.float32), np.empty(members.size, np.float32)
     room = np.empty((3, members.size), np.float32)
-    places, d = np.empty(LONGEST + 2, np.int64), np.empty(LONGEST + 2)
+    places, lazy = np.empty(LONGEST + 2, np.int64), np.empty((3, members.size))
     steps = 0
     for round_ in range(MOST_ROUNDS):
         high, low = _extremes(moving, row_of, target, f, beta, lower, upper)
@@ -157,7 +160,8 @@ def _solve_cell(K, n, row_of, moving, target, lower, upper, beta, f, tol, max_st
             diagonal[a] = K[rows[a], rows[a]]
         leave = max(SAFETY * tol, (SETTLED if new < FEW * count else SHRINK if round_ else FIRST) * gap)
         made = compact_steps(K, rows, block, filled, diagonal[:count], part_beta, v[:count],
-                             take(lower, now), take(upper, now), leave, max_steps - steps, room, places, d)  # fmt: skip
+                             take(lower, now), take(upper, now), leave, max_steps - steps, room, places,
+                             lazy)  # fmt: skip
         moved = 0
         for a in range(count):
             if part_beta[a] != beta[now[a]]:
@@ -207,51 +211,50 @@ def _balance(K, n, row_of, moving, target, lower, upper, beta, f):
 
 @njit()
 def _widen(K, n, row_of, moving, lower, upper, beta, f, ratio):
-    """Boxes grow: what is at a bound moves with it, the rest stays. Bounds and β are changed in place."""
-    free, bound = 0, 0
+    """Boxes grow, and what is at a bound moves with it. Bounds, β and f are changed in place.
+
+    The free rows grow as well while they are few: then f grows as a whole. Otherwise they stay.
+    """
+    rows, change, bound, free = np.empty(moving.size, np.int64), np.empty(moving.size), 0, 0
     for t in moving:
-        if beta[t] != 0.0:
-            at_bound = beta[t] == upper[t] or beta[t] == lower[t]
-            bound += at_bound
-            free += not at_bound
-    # K·β of the bound ones times the ratio; or of all, less that of the free ones: whichever are fewer
-    take_bound = bound <= free
-    rows, change, count = np.empty(moving.size, np.int64), np.empty(moving.size), 0
-    for t in moving:
-        at_bound = beta[t] == upper[t] or beta[t] == lower[t]
-        if beta[t] != 0.0 and at_bound == take_bound:
-            rows[count], change[count] = row_of[t], beta[t] * (ratio - 1.0 if take_bound else 1.0 - ratio)
-            count += 1
-    if not take_bound:
+        if lower[t] < beta[t] < upper[t]:
+            free += 1
+        elif beta[t] != 0.0:
+            rows[bound], change[bound] = row_of[t], beta[t] * (ratio - 1.0)
+            bound += 1
+    grows = ratio if free <= bound else 1.0
+    if grows > 1.0:
         for r in range(n):
             f[r] *= ratio
-    add_rows(K, n, rows, change, count, f)
+    else:
+        add_rows(K, n, rows, change, bound, f)
     for t in moving:
         at_upper, at_lower = beta[t] == upper[t], beta[t] == lower[t]
         upper[t] *= ratio
         lower[t] *= ratio
-        beta[t] = upper[t] if at_upper else lower[t] if at_lower else beta[t]
+        beta[t] = upper[t] if at_upper else lower[t] if at_lower else beta[t] * grows
 
 
 @njit()
 def _first_beta(K, n, row_of, moving, target, lower, upper, beta, f):
-    """All at their bounds where C is so small that this is nearly the solution; nothing otherwise."""
+    """All at their bounds, but for what makes Σβ zero, where C is so small that this is nearly the solution."""
     rows, weights, total = np.empty(moving.size, np.int64), np.empty(moving.size), 0.0
     for a in range(moving.size):
         t = moving[a]
         rows[a], weights[a] = row_of[t], upper[t] + lower[t]
+        beta[t] = weights[a]
         total += abs(weights[a]) * abs(K[rows[a], rows[0]])
-    if total > LARGE_START:
-        return
-    for a in range(moving.size):
-        beta[moving[a]] = weights[a]
-    add_rows(K, n, rows, weights, moving.size, f)
-    done = 0
-    for a in range(moving.size):
-        done += weights[a] * (target[moving[a]] - f[rows[a]]) < 0.0
-    if done > MOST_DONE * moving.size:
-        beta[:] = 0.0
-        f[:] = 0.0
+    if total <= LARGE_START:
+        add_rows(K, n, rows, weights, moving.size, f)
+        _balance(K, n, row_of, moving, target, lower, upper, beta, f)
+        slope, curvature = 0.0, 0.0  # of the objective from zero to here: is it still falling?
+        for t in moving:
+            slope += beta[t] * target[t]
+            curvature += beta[t] * f[row_of[t]]
+        if curvature <= slope:
+            return
+    beta[:] = 0.0
+    f[:] = 0.0
 
 
 @njit()
