@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import deprecated
 from sklearn.utils.validation import check_is_fitted
 
-from svmreduce.checks import SHARED, SWITCH, Rule
-from svmreduce.errors import InputError
+from svmreduce.checks import SHARED, SWITCH, Rule, is_word
+from svmreduce.errors import InputError, TooLarge
 from svmreduce.kernels import PRECOMPUTED, KernelSpec
 from svmreduce.solvers import svr
 from svmreduce.solvers._engine import Engine
@@ -18,6 +21,8 @@ from svmreduce.solvers.base import class_scores, numbered
 from svmreduce.solvers.one_class import OneClass
 from svmreduce.solvers.smo import SMO
 from svmreduce.types import Matrix
+
+__all__ = ["SVC", "SVR", "OneClassSVM"]
 
 _FEW_ROWS, _SMALL_TOL = 1000, 9e-5  # below the tolerance at which the engine computes in single precision
 
@@ -62,7 +67,20 @@ class _Familiar(Engine):
         """
         if sample_weight is not None:
             sample_weight = _without_negative(sample_weight, y, "classification" in self.tasks)
-        return super().fit(X, y, sample_weight)
+        try:
+            return super().fit(X, y, sample_weight)
+        except TooLarge as error:
+            raise InputError(f"The dual coefficients or intercepts are not finite: {error}") from None
+
+    def _warn_unless_converged(self, out_of_time=False):
+        """In scikit-learn's words, which others may look for."""
+        if not self.converged_:
+            warnings.warn(
+                f"Solver terminated early (max_iter={self.max_iter}).  Consider pre-processing your data with "
+                "StandardScaler or MinMaxScaler.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
     def _engine_tol(self, rows):
         """Few rows are solved in double and a little further: it costs nothing, and more digits are right."""
@@ -162,12 +180,26 @@ class SVC(
     ----------
     break_ties : bool
         More than two classes: equal votes are decided by the decision values, not by the order of classes.
+    probability : bool
+        As in scikit-learn, which drops it in version 1.11; ``SMO`` keeps it.
     """
 
     break_ties: bool = False
-    rules: ClassVar = {"break_ties": SWITCH}
+    probability: bool | str = "deprecated"
+    rules: ClassVar = {
+        "break_ties": SWITCH,
+        "probability": Rule(SWITCH.what, lambda value: is_word(value, "deprecated") or SWITCH.is_right(value)),
+    }
+    _no_probability = "deprecated"
 
     def fit(self, X, y, sample_weight=None):
+        if not is_word(self.probability, "deprecated"):
+            warnings.warn(
+                "The `probability` parameter was deprecated in scikit-learn 1.9 and will be removed in 1.11: use "
+                "`svmreduce.SMO(probability=True)`, or scikit-learn's `CalibratedClassifierCV`",
+                FutureWarning,
+                stacklevel=2,
+            )
         self._steps = []
         super().fit(X, y, sample_weight)
         self.n_iter_ = np.array(self._steps, np.int32)
@@ -181,10 +213,12 @@ class SVC(
     def fit_facts(self):
         return replace(super().fit_facts(), iterations=int(self.n_iter_.sum()))
 
+    @deprecated("Attribute `probA_` was deprecated in scikit-learn 1.9 and will be removed in 1.11.")
     @property
     def probA_(self) -> np.ndarray:
         return np.empty(0) if self.model_.sigmoids is None else self.model_.sigmoids[0]
 
+    @deprecated("Attribute `probB_` was deprecated in scikit-learn 1.9 and will be removed in 1.11.")
     @property
     def probB_(self) -> np.ndarray:
         return np.empty(0) if self.model_.sigmoids is None else self.model_.sigmoids[1]
@@ -209,7 +243,11 @@ class SVC(
         if not self.break_ties or decisions.ndim == 1:
             return None
         order = np.argsort(self.model_.labels)
-        return order[class_scores(decisions, len(order))[:, order].argmax(axis=1)]
+        return order[self._class_scores(decisions)[:, order].argmax(axis=1)]
+
+    def _class_scores(self, decisions):
+        """As scikit-learn's: where ``predict`` counts a value of zero for the second class, they do for the first."""
+        return class_scores(np.where(decisions == 0.0, np.finfo(np.float64).tiny, decisions), len(self.model_.labels))
 
 
 class SVR(
