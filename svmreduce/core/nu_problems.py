@@ -17,23 +17,19 @@ from svmreduce.core.kernel_values import decision_function
 from svmreduce.core.svm_problems import SAMPLE, SAMPLE_TOL, c_svc, epsilon_svr
 from svmreduce.types import DualSolution
 
-STRIDE = 8.0  # from one try to the next while both are on the same side
+STRIDE, SHORT_STRIDE = 8.0, 2.0  # from one try to the next while both are on the same side; beside a good guess
+APART = 0.1  # tries that are further apart are not worth a look at their mixture
 IDLE = 1e-3  # if a stride takes away less than this of what is too much, nothing will
 FINER = 0.2  # times tol: what the solves are made to, since a mixture is a little worse than they are
 DUST = 1e-9  # of a bound: a coefficient as near to it is at the bound, or rounding would place the margin
 MOST_SOLVES = 60
 
 
-def nu_svc(X, y, box, nu, kernel, *, tol=1e-3, first=None, **options) -> DualSolution:
+def nu_svc(X, y, box, nu, kernel, *, tol=1e-3, **options) -> DualSolution:
     """min ½ βᵀKβ, 0 ≤ y·β ≤ box, Σ y·β = nu·Σbox, Σβ = 0, then scaled to a margin of one, as LIBSVM does it.
 
     Where ``nu`` is so small that the hulls of the classes meet, there is no margin: then the answer is that of the
     smallest ``nu`` that was tried and has one, and it has not converged.
-
-    Parameters
-    ----------
-    first : float, optional
-        The C to begin with.
     """
 
     def solve(C, last):
@@ -51,7 +47,7 @@ def nu_svc(X, y, box, nu, kernel, *, tol=1e-3, first=None, **options) -> DualSol
 
     search = _Search(solve, judge, nu * box.sum(), tol)
     most = box.size / box.sum() / tol  # LIBSVM's tol is of the problem before it is scaled: a margin below it is none
-    beta, verdict = search.run(first or _first_cost(X, y, box, nu, kernel, options), most=most)
+    beta, verdict = search.run(_cost_of_sample(X, y, box, nu, kernel, options), 1.0, most=most)
     if verdict is None:
         return replace(search.answer(np.inf), beta=search.at * beta)
     margin = (verdict.high - verdict.low) / 2
@@ -78,7 +74,8 @@ def nu_svr(X, y, box, nu, kernel, *, tol=1e-3, **options) -> DualSolution:
         return _Verdict(max(wrong_high, wrong_low), values, high, low)
 
     search = _Search(solve, judge, nu * box.sum(), tol)
-    beta, verdict = search.run(0.1 * float(np.std(y)) or 1.0, least=tol)
+    width = _width_of_sample(X, y, box, nu, kernel, options)
+    beta, verdict = search.run(width, 0.1 * float(np.std(y)) or 1.0, least=tol)
     if verdict is None:
         return search.answer(search.tries[-1].gap)
     return replace(
@@ -120,14 +117,18 @@ class _Search:
         self.tries: list[DualSolution] = []
         self.at = 0.0  # the parameter of the last try
 
-    def run(self, first: float, least=0.0, most=np.inf) -> tuple[np.ndarray, _Verdict | None]:
-        """β and its verdict, None where no parameter has the wanted sum. Below ``least`` comes zero."""
-        low = high = self._try(first)
+    def run(self, guess: float | None, first: float, least=0.0, most=np.inf) -> tuple[np.ndarray, _Verdict | None]:
+        """β and its verdict, None where no parameter has the wanted sum.
+
+        It begins with a good guess, or where there is none with ``first``. Below ``least`` comes zero.
+        """
+        stride = SHORT_STRIDE if guess else STRIDE
+        low = high = self._try(guess or first)
         while low.excess < 0 and low.at > 0 and not self._is_over():
-            high, low = low, self._try(low.at / STRIDE if low.at / STRIDE > least else 0.0)
+            high, low = low, self._try(low.at / stride if low.at / stride > least else 0.0)
         idle = 0
         while high.excess > 0 and not self._is_over() and idle < 2 and high.at < most:
-            low, high = high, self._try(high.at * STRIDE)
+            low, high = high, self._try(high.at * stride)
             idle = idle + 1 if high.excess > (1 - IDLE) * low.excess else 0
         if low.excess < 0 or high.excess > 0:
             return self.tries[-1].beta, None
@@ -136,11 +137,12 @@ class _Search:
     def _between(self, low: _Try, high: _Try) -> tuple[np.ndarray, _Verdict]:
         left, right, side = low.excess, high.excess, 0
         while True:
-            beta = _mixture(low, high)
-            verdict = self.judge(beta)
             width = high.at - low.at
-            if verdict.gap <= self.tol or self._is_over() or width <= np.finfo(np.float64).eps * high.at:
-                return beta, verdict
+            if width <= APART * high.at or width <= self.tol or self._is_over():
+                beta = _mixture(low, high)
+                verdict = self.judge(beta)
+                if verdict.gap <= self.tol or self._is_over() or width <= np.finfo(np.float64).eps * high.at:
+                    return beta, verdict
             tried = self._try(low.at + width * np.clip(left / (left - right), 1e-3, 1 - 1e-3))
             if tried.excess >= 0:
                 low, left, right = tried, tried.excess, right / 2 if side > 0 else right
@@ -189,15 +191,29 @@ def _products(kernel, X, beta, options) -> np.ndarray:
     return decision_function(kernel, X, X[support], beta[support, None], options.get("threads"))[:, 0]
 
 
-def _first_cost(X, y, box, nu, kernel, options) -> float:
-    """C of a sample, of which a row stands for several; 1 for few rows."""
-    n = X.shape[0]
+def _sample(n: int, options) -> np.ndarray | None:
     if n <= 2 * SAMPLE:
-        return 1.0
-    part = np.sort(np.random.default_rng(options.get("seed", 0)).choice(n, SAMPLE, replace=False))
+        return None
+    return np.sort(np.random.default_rng(options.get("seed", 0)).choice(n, SAMPLE, replace=False))
+
+
+def _cost_of_sample(X, y, box, nu, kernel, options) -> float | None:
+    """C of a sample, of which a row stands for several; None for few rows."""
+    part = _sample(X.shape[0], options)
+    if part is None:
+        return None
     own, sides = box[part], np.bincount(y[part] > 0, box[part], minlength=2)
     if not sides.all():
-        return 1.0
-    found = nu_svc(X[part], y[part], own, min(nu, 1.9 * sides.min() / own.sum()), kernel, tol=SAMPLE_TOL, first=1.0,
-                   **options)  # fmt: skip
-    return float(np.abs(found.beta / own).max() * own.sum() / box.sum()) if found.converged else 1.0
+        return None
+    found = nu_svc(X[part], y[part], own, min(nu, 1.9 * sides.min() / own.sum()), kernel, tol=SAMPLE_TOL, **options)
+    return float(np.abs(found.beta / own).max() * own.sum() / box.sum()) if found.converged else None
+
+
+def _width_of_sample(X, y, box, nu, kernel, options) -> float | None:
+    """The width that leaves the wanted share of a sample outside; None for few rows."""
+    part = _sample(X.shape[0], options)
+    if part is None:
+        return None
+    found = nu_svr(X[part], y[part], box[part], nu, kernel, tol=SAMPLE_TOL * float(np.std(y)) or 1.0, **options)
+    errors = np.abs(y[part] - _products(kernel, X[part], found.beta, options) - found.intercept)
+    return float(np.quantile(errors, 1 - nu)) or None

@@ -30,6 +30,7 @@ from svmreduce.kernels import LIBSVM_KERNELS, PRECOMPUTED, KernelMixture, Kernel
 from svmreduce.model import KernelModel, votes
 from svmreduce.model.class_order import in_class_order, weights_per_feature
 from svmreduce.rows import canonical_rows
+from svmreduce.solvers._callbacks import TakesCallbacks, with_callbacks, without_callbacks
 from svmreduce.solvers._multiclass import one_versus_one
 from svmreduce.solvers._outcome import Outcome
 from svmreduce.solvers.cross_validation import with_probabilities
@@ -38,7 +39,7 @@ from svmreduce.types import DualSolution, FitFacts, RowsLike
 _WARM: set[type] = set()
 
 
-class BaseSolver(BaseEstimator):
+class BaseSolver(TakesCallbacks, BaseEstimator):
     """What all solvers share; see ``SVMClassifier``, ``SVMRegressor`` and ``SVMOutlierDetector`` for the tasks.
 
     Class facts
@@ -82,8 +83,7 @@ class BaseSolver(BaseEstimator):
         with self._stage("convert"):
             X, y, weights, kept = self._validate(X, y, sample_weight)
         with watched(getattr(self, "max_seconds", None), getattr(self, "callback", None)) as watch:
-            outcome = self._solve(X, y, weights)
-        self._store(outcome, X, kept)
+            with_callbacks(self, lambda: self._store(self._solve(X, y, weights), X, kept), *given[:2])
         if learns_probabilities(self):
             with self._stage("calibrate"):
                 self._calibrate(*given)
@@ -259,7 +259,7 @@ class SVMClassifier(ClassifierMixin, BaseSolver):
         """Learn probabilities; every fold has the kernel of the final fit."""
         X, y = validate_data(self, X, y, reset=False, **ROWS)
         kernel = PRECOMPUTED if self.model_.kernel.name == PRECOMPUTED else self.model_.kernel
-        trial = clone(self).set_params(probability=self._no_probability, kernel=kernel)
+        trial = without_callbacks(clone(self)).set_params(probability=self._no_probability, kernel=kernel)
         weights = None if sample_weight is None else checked_weights(sample_weight, X)
         self.model_ = with_probabilities(self.model_, trial, X, y, weights, seed_of(getattr(self, "random_state", 0)))
 
