@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -26,6 +27,8 @@ ROWS = 65_536
 """Rows of a block: enough for every loop to be at its full speed, and whole tiles of kernel values."""
 _BLOCK_BYTES = 1 << 27  # of a dense block; rows of very many columns come in smaller blocks
 _TEXT_GROWS = {True: 20, False: 4}  # memory per byte of a file, compressed or plain
+
+_BEGINS_WITH_PAIR = re.compile(rb"^(?=[ \t]*\d+:)", re.MULTILINE)
 
 Part = tuple[Matrix, np.ndarray | None]
 
@@ -88,11 +91,15 @@ def raw_pieces(
         yield read_rows(path, n_features=n_features)
 
 
-def libsvm_pieces(path: Path, n_features: int | None = None) -> Iterator[Dataset]:
-    """Rows of LIBSVM text, each piece with as many columns as it needs, or with ``n_features``."""
+def libsvm_pieces(path: Path, n_features: int | None = None, no_label: bool = False) -> Iterator[Dataset]:
+    """Rows of LIBSVM text, each piece with as many columns as it needs, or with ``n_features``.
+
+    With ``no_label`` lines may begin with their first pair.
+    """
     rows = 0
     for piece in text_pieces(path):
-        arrays = parse_libsvm(piece.data, str(path), max_index=n_features or MAX_INDEX, lines_before=piece.lines_before)
+        data = _BEGINS_WITH_PAIR.sub(b"0 ", piece.data) if no_label else piece.data
+        arrays = parse_libsvm(data, str(path), max_index=n_features or MAX_INDEX, lines_before=piece.lines_before)
         if not len(arrays["labels"]):
             continue
         X, y = to_csr(arrays, n_features)

@@ -306,7 +306,8 @@ class SVMRegressor(RegressorMixin, BaseSolver):
     tasks = ("regression",)
 
     def _targets(self, y, weights):
-        return np.asarray(y, dtype=np.float64), weights
+        y = np.asarray(y, dtype=np.float64)
+        return np.where(np.abs(y) < TINY, 0.0, y), weights
 
 
 class SVMOutlierDetector(OutlierMixin, BaseSolver):
@@ -364,5 +365,6 @@ def seed_of(random_state) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
+TINY = 1e-290  # targets below are zero: one over their spread would be infinite
 ROUNDS = ("rounds", "stop_reason", "history", "duality_gap")
 ROWS = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "accept_large_sparse": False}
