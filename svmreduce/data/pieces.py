@@ -20,7 +20,7 @@ from svmreduce.data.table_text import TextFormat, table_pieces
 from svmreduce.data.text_pieces import text_pieces
 from svmreduce.errors import InputError
 from svmreduce.memory import check_columns
-from svmreduce.rows import widened
+from svmreduce.rows import stacked, widened
 from svmreduce.types import Dataset, Matrix
 
 ROWS = 65_536
@@ -131,12 +131,7 @@ def _joined(parts: list[Part]) -> Part:
     """One block, dense or sparse as its first part; LIBSVM text may need more columns in some parts than in others."""
     if len(parts) == 1:
         return parts[0]
-    columns = max(X.shape[1] for X, _ in parts)
-    is_sparse = sparse.issparse(parts[0][0])
-    rows = [widened(X, columns) for X, _ in parts]
-    if is_sparse:
-        X = sparse.vstack([sparse.csr_matrix(part) for part in rows], format="csr")
-    else:
-        X = np.vstack([part.toarray() if sparse.issparse(part) else part for part in rows])
+    columns, is_dense = max(X.shape[1] for X, _ in parts), not sparse.issparse(parts[0][0])
+    rows = [X.toarray() if is_dense and sparse.issparse(X) else X for X, _ in parts]
     labels = [y for _, y in parts if y is not None]
-    return X, np.concatenate(labels) if len(labels) == len(parts) else None
+    return stacked([widened(X, columns) for X in rows]), np.concatenate(labels) if len(labels) == len(parts) else None
