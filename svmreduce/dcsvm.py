@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from svmreduce.checks import NOT_NEGATIVE, SWITCH, Rule, check_parameters, is_whole
-from svmreduce.core import smo_engine
 from svmreduce.core.jit import in_threads, resolve_threads
 from svmreduce.core.kernel_values import single_threaded_blas
+from svmreduce.core.svm_problems import epsilon_svr
 from svmreduce.errors import InputError
 from svmreduce.kernels import KERNELS
-from svmreduce.model import ClusterModel, KernelModel
+from svmreduce.model import ClusterModel
 from svmreduce.parameters import Parameters
 from svmreduce.solvers._cluster_svc import ClusterSVC
 from svmreduce.solvers._clusters import ROWS_PER_CLUSTER, cluster_centres
 from svmreduce.solvers._from_blocks import FromBlocks
-from svmreduce.solvers._multiclass import joint_counters, one_versus_one
+from svmreduce.solvers._multiclass import joint_counters, one_sum, one_versus_one
 from svmreduce.solvers._outcome import Outcome
 from svmreduce.solvers.base import SVMClassifier, SVMRegressor, seed_of
-from svmreduce.solvers.decomposition import DecompositionSVR
 from svmreduce.types import DualSolution
 
 if TYPE_CHECKING:
@@ -216,18 +215,14 @@ class DCSVR(
     def _solve(self, X, y, weights):
         kernel = self._kernel_spec(X)
         centres, rows_of = self._divide(X)
-        svr = DecompositionSVR(self.C, self.epsilon, kernel, tol=self.tol, first="random",
-                               working_set=smo_engine.FIRST_WORKING_SET, cache_mb=self.cache_mb,
-                               max_iter=self.max_iter, threads=self.threads_, random_state=self._seed)  # fmt: skip
-        if len(rows_of) == 1:
-            return svr._solve(X, y, weights)
 
         def solve(rows):
-            low, high = y[rows].min(), y[rows].max()
-            if high - low > 2 * self.epsilon:
-                return svr._solve(X[rows], y[rows], weights[rows])
-            middle = np.array([(low + high) / 2])
-            flat = KernelModel(kernel, X[rows[:1]], np.zeros((1, 1)), middle, svm_type="epsilon_svr")
-            return Outcome(flat, None, 0.0, 0, 0, 0.0)
+            part = X if len(rows_of) == 1 else X[rows]
+            found = epsilon_svr(part, y[rows], self.C * weights[rows], self.epsilon, kernel, tol=self.tol,
+                                cache_mb=self.cache_mb, max_iter=self.max_iter, seed=self._seed,
+                                threads=self.threads_)  # fmt: skip
+            return one_sum(found, part, kernel, "epsilon_svr")
 
+        if len(rows_of) == 1:
+            return solve(rows_of[0])
         return self._joined(centres, self._each_cluster(solve, rows_of))

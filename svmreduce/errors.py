@@ -14,6 +14,10 @@ class InputError(ValueError):
     """Bad input: the message says what is wrong, where, and what to do about it."""
 
 
+class TooLarge(InputError):
+    """Numbers whose squares or products are beyond the largest double."""
+
+
 class DataMissing(InputError):
     """A data set of the catalogue is neither on this machine nor available for download."""
 

@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from svmreduce.errors import InputError, nearest_name_error
+from svmreduce.errors import InputError, TooLarge, nearest_name_error
 from svmreduce.norms import NORMS, InputNorm, learn_norm
 from svmreduce.types import Matrix
 
@@ -197,12 +197,13 @@ def resolve_gamma(gamma: float | str, X: Matrix, kernel: str = "rbf") -> float:
         return 1.0 / X.shape[1]
     if gamma == "scale":
         values = X.data if sparse.issparse(X) else X
-        mean, cells = np.float64(X.mean()), X.shape[0] * X.shape[1]
+        cells = X.shape[0] * X.shape[1]
         # in two passes: a difference of squares would cancel
         with np.errstate(over="ignore", invalid="ignore"):
+            mean = np.float64(X.mean())
             variance = (np.square(values - mean).sum() + (cells - values.size) * np.square(mean)) / cells
         if not np.isfinite(variance):
-            raise InputError(
+            raise TooLarge(
                 "gamma='scale' needs the variance of the data, and the numbers are too large for it; scale them"
             )
         is_constant = variance <= 1e-24 * mean**2  # what rounding leaves

@@ -27,7 +27,7 @@ from svmreduce.reducers.base import BaseReducer
 from svmreduce.registry import parameters_of
 from svmreduce.rows import canonical_rows
 from svmreduce.solvers._any_estimator import facts_of
-from svmreduce.solvers.base import ROWS, BaseSolver, seed_of
+from svmreduce.solvers.base import ROWS, BaseSolver, learns_probabilities, seed_of
 from svmreduce.solvers.cross_validation import with_probabilities
 from svmreduce.types import FitFacts, Matrix, Reduction, RowsLike
 
@@ -152,9 +152,9 @@ class ReducedSolver(BaseEstimator):
                 solver.set_params(class_weight=dict(zip(np.unique(y).tolist(), factors, strict=True)))
         for part in (reducer, solver):
             resolve_kernel_space(X if weights.all() else X[np.flatnonzero(weights)], part, norms=reducer.gives_weights)
-        with_sigmoids = isinstance(solver, BaseSolver) and getattr(solver, "probability", False)
+        with_sigmoids = isinstance(solver, BaseSolver) and learns_probabilities(solver)
         if with_sigmoids:  # learned from all rows, not from the kept ones
-            solver.set_params(probability=False)
+            solver.set_params(probability=solver._no_probability)
         trial = ReducedSolver(clone(reducer), clone(solver))
         reduction = reducer.fit_reduce(X, y, weights)
         fit_on(solver, reduction)
@@ -185,7 +185,7 @@ class ReducedSolver(BaseEstimator):
             raise InputError(
                 f"kernel {kernel!r} is learned from rows in memory: give its numbers, or scale the columns"
             )
-        if getattr(solver, "probability", False):
+        if learns_probabilities(solver):
             raise InputError("probabilities are learned from rows in memory: leave them out for rows in blocks")
         gamma = gamma if gamma in GAMMAS and kernel != "linear" else None
         start = perf_counter()

@@ -18,7 +18,7 @@ _ALL_ROWS = 0.95
 _COPIES = 0.05
 
 
-def unequal_columns(X, titles: list[str] | None = None) -> str | None:
+def unequal_columns(X, titles: list[str] | None = None, remedy: str = "use --scale standard") -> str | None:
     """Whether the ranges of columns differ so much that the largest decide alone."""
     low, high = (np.asarray(_dense(side)).ravel() for side in (X.min(axis=0), X.max(axis=0)))
     ranges = high - low
@@ -31,7 +31,7 @@ def unequal_columns(X, titles: list[str] | None = None) -> str | None:
     names = [f"{titles[k]!r}" if titles else f"feature {k + 1}" for k in (small, large)]
     return (
         f"columns differ in size by a factor of {ranges[large] / ranges[small]:.2g} ({names[0]} spans "
-        f"{ranges[small]:.3g}, {names[1]} {ranges[large]:.3g}), so the largest decide alone; use --scale standard"
+        f"{ranges[small]:.3g}, {names[1]} {ranges[large]:.3g}), so the largest decide alone; {remedy}"
     )
 
 

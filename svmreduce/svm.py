@@ -1,23 +1,28 @@
-"""scikit-learn's SVC, SVR and OneClassSVM, with their names, parameters and defaults, trained by our SMO engine."""
+"""scikit-learn's kernel SVMs, with their names, parameters and defaults, trained by our SMO engine."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import deprecated
 from sklearn.utils.validation import check_is_fitted
 
-from svmreduce.checks import SHARED, SWITCH, Rule
-from svmreduce.errors import InputError
+from svmreduce.checks import SHARED, SWITCH, Rule, is_word
+from svmreduce.errors import InputError, TooLarge
 from svmreduce.kernels import PRECOMPUTED, KernelSpec
-from svmreduce.solvers import svr
+from svmreduce.solvers import nu_svc, nu_svr, svr
 from svmreduce.solvers._engine import Engine
 from svmreduce.solvers.base import class_scores, numbered
 from svmreduce.solvers.one_class import OneClass
 from svmreduce.solvers.smo import SMO
 from svmreduce.types import Matrix
+
+__all__ = ["SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"]
 
 _FEW_ROWS, _SMALL_TOL = 1000, 9e-5  # below the tolerance at which the engine computes in single precision
 
@@ -40,6 +45,7 @@ class _Familiar(Engine):
     random_state: object = None
     threads = max_seconds = callback = None
     warm_start = False
+    _more_advice = ""
     rules: ClassVar = {
         "C": Rule("a positive number", lambda value: value == np.inf or SHARED["C"].is_right(value)),
         "kernel": Rule(
@@ -61,8 +67,28 @@ class _Familiar(Engine):
             Factor on C per row.
         """
         if sample_weight is not None:
-            sample_weight = _without_negative(sample_weight, y, "classification" in self.tasks)
-        return super().fit(X, y, sample_weight)
+            sample_weight = self._without_negative(sample_weight, y)
+        try:
+            return super().fit(X, y, sample_weight)
+        except TooLarge as error:
+            raise InputError(f"The dual coefficients or intercepts are not finite: {error}") from None
+
+    def _without_negative(self, sample_weight, y) -> np.ndarray:
+        """Weights below zero as zero; something must be left."""
+        weights = np.asarray(sample_weight, np.float64)
+        if not np.any(weights > 0):
+            raise InputError("Invalid input - all samples have zero or negative weights.")
+        return np.maximum(weights, 0.0)
+
+    def _warn_unless_converged(self, out_of_time=False):
+        """In scikit-learn's words, which others may look for."""
+        if not self.converged_:
+            warnings.warn(
+                f"Solver terminated early (max_iter={self.max_iter}).  Consider pre-processing your data with "
+                f"StandardScaler or MinMaxScaler.{self._more_advice}",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
     def _engine_tol(self, rows):
         """Few rows are solved in double and a little further: it costs nothing, and more digits are right."""
@@ -148,26 +174,34 @@ class _Familiar(Engine):
         return numbered(X, is_training) if callable(self.kernel) else super()._kernel_input(X, is_training)
 
 
-class SVC(
-    _Familiar,
-    SMO,
-    parameters="C kernel degree gamma coef0 shrinking probability tol cache_size class_weight verbose max_iter "
-    "decision_function_shape break_ties random_state",
-):
-    """C-SVC for code that was written for ``sklearn.svm.SVC``: change the import, keep the rest.
-
-    The optimum is the same, so are the attributes. Probabilities never contradict ``predict``.
+class _FamiliarClassifier(_Familiar):
+    """What ``SVC`` and ``NuSVC`` share.
 
     Parameters
     ----------
     break_ties : bool
         More than two classes: equal votes are decided by the decision values, not by the order of classes.
+    probability : bool
+        As in scikit-learn, which drops it in version 1.11; ``SMO`` keeps it.
     """
 
     break_ties: bool = False
-    rules: ClassVar = {"break_ties": SWITCH}
+    probability: bool | str = "deprecated"
+    rules: ClassVar = {
+        "break_ties": SWITCH,
+        "probability": Rule(SWITCH.what, lambda value: is_word(value, "deprecated") or SWITCH.is_right(value)),
+    }
+    _no_probability = "deprecated"
+    _one_class_left = "Invalid input - all samples with positive weights belong to the same class."
 
     def fit(self, X, y, sample_weight=None):
+        if not is_word(self.probability, "deprecated"):
+            warnings.warn(
+                "The `probability` parameter was deprecated in scikit-learn 1.9 and will be removed in 1.11: use "
+                "`svmreduce.SMO(probability=True)`, or scikit-learn's `CalibratedClassifierCV`",
+                FutureWarning,
+                stacklevel=2,
+            )
         self._steps = []
         super().fit(X, y, sample_weight)
         self.n_iter_ = np.array(self._steps, np.int32)
@@ -181,10 +215,12 @@ class SVC(
     def fit_facts(self):
         return replace(super().fit_facts(), iterations=int(self.n_iter_.sum()))
 
+    @deprecated("Attribute `probA_` was deprecated in scikit-learn 1.9 and will be removed in 1.11.")
     @property
     def probA_(self) -> np.ndarray:
         return np.empty(0) if self.model_.sigmoids is None else self.model_.sigmoids[0]
 
+    @deprecated("Attribute `probB_` was deprecated in scikit-learn 1.9 and will be removed in 1.11.")
     @property
     def probB_(self) -> np.ndarray:
         return np.empty(0) if self.model_.sigmoids is None else self.model_.sigmoids[1]
@@ -209,7 +245,52 @@ class SVC(
         if not self.break_ties or decisions.ndim == 1:
             return None
         order = np.argsort(self.model_.labels)
-        return order[class_scores(decisions, len(order))[:, order].argmax(axis=1)]
+        return order[self._class_scores(decisions)[:, order].argmax(axis=1)]
+
+    def _class_scores(self, decisions):
+        """As scikit-learn's: where ``predict`` counts a value of zero for the second class, they do for the first."""
+        return class_scores(np.where(decisions == 0.0, np.finfo(np.float64).tiny, decisions), len(self.model_.labels))
+
+    def _without_negative(self, sample_weight, y):
+        weights = super()._without_negative(sample_weight, y)
+        if weights.shape == np.shape(y) and np.unique(np.asarray(y)[weights > 0]).size == 1 < np.unique(y).size:
+            raise InputError(self._one_class_left)
+        return weights
+
+
+class SVC(
+    _FamiliarClassifier,
+    SMO,
+    parameters="C kernel degree gamma coef0 shrinking probability tol cache_size class_weight verbose max_iter "
+    "decision_function_shape break_ties random_state",
+):
+    """C-SVC for code that was written for ``sklearn.svm.SVC``: change the import, keep the rest.
+
+    The optimum is the same, so are the attributes. Probabilities never contradict ``predict``.
+    """
+
+
+class NuSVC(
+    _FamiliarClassifier,
+    nu_svc.NuSVC,
+    parameters="nu kernel degree gamma coef0 shrinking probability tol cache_size class_weight verbose max_iter "
+    "decision_function_shape break_ties random_state",
+):
+    """ν-SVC for code that was written for ``sklearn.svm.NuSVC``: change the import, keep the rest.
+
+    Parameters
+    ----------
+    class_weight : None, "balanced" or dict
+        Has no effect on the solution, as in scikit-learn; ``fit`` warns. Give ``sample_weight``.
+    """
+
+    _more_advice = "  A larger nu may help: a small one may leave no margin."
+    _one_class_left = "specified nu is infeasible: all samples with positive weights belong to the same class"
+
+    def _targets(self, y, weights):
+        if self.class_weight is not None:
+            warnings.warn("class_weight has no effect in a ν-SVC: give sample_weight", UserWarning, stacklevel=2)
+        return super()._targets(y, weights)[0], weights
 
 
 class SVR(
@@ -220,6 +301,19 @@ class SVR(
     """ε-SVR for code that was written for ``sklearn.svm.SVR``: change the import, keep the rest."""
 
     random_state = 0
+
+
+class NuSVR(
+    _Familiar,
+    nu_svr.NuSVR,
+    parameters="nu C kernel degree gamma coef0 shrinking tol cache_size verbose max_iter",
+):
+    """ν-SVR for code that was written for ``sklearn.svm.NuSVR``: change the import, keep the rest."""
+
+    random_state = 0
+
+    def _engine_tol(self, rows):
+        return self.tol  # digits are not free here: with a linear kernel the sum of coefficients jumps
 
 
 class OneClassSVM(
@@ -237,16 +331,10 @@ class OneClassSVM(
         return -self.intercept_
 
 
-_OWN = {"SVC": "SMO", "SVR": "svmreduce.SVR", "OneClassSVM": "OneClass"}
-
-
-def _without_negative(sample_weight, y, has_classes) -> np.ndarray:
-    """Weights below zero as zero; what is left must be something, and of at least two classes if there are classes."""
-    weights = np.asarray(sample_weight, np.float64)
-    if not np.any(weights > 0):
-        raise InputError("Invalid input - all samples have zero or negative weights.")
-    if has_classes and weights.shape == np.shape(y):
-        left = np.unique(np.asarray(y)[weights > 0])
-        if left.size == 1 and np.unique(y).size > 1:
-            raise InputError("Invalid input - all samples with positive weights belong to the same class.")
-    return np.maximum(weights, 0.0)
+_OWN = {
+    "SVC": "SMO",
+    "NuSVC": "svmreduce.NuSVC",
+    "SVR": "svmreduce.SVR",
+    "NuSVR": "svmreduce.NuSVR",
+    "OneClassSVM": "OneClass",
+}

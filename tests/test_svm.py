@@ -1,6 +1,11 @@
 """SVC, SVR and OneClassSVM as scikit-learn has them: the same parameters, attributes and answers."""
 
 import inspect
+import json
+import subprocess
+import sys
+import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,17 +16,17 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import cross_val_score
 
 from svmreduce.errors import InputError
-from svmreduce.svm import SVC, SVR, OneClassSVM
+from svmreduce.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 X, Y = load_iris(return_X_y=True)
 X = X + np.random.default_rng(0).normal(scale=0.05, size=X.shape)  # no two rows are equal
 
 
-@pytest.mark.parametrize("kind", [SVC, SVR, OneClassSVM])
+@pytest.mark.parametrize("kind", [SVC, SVR, NuSVC, NuSVR, OneClassSVM])
 def test_parameters_and_defaults_are_scikit_learns(kind):
     ours, theirs = (inspect.signature(kind.__init__).parameters for kind in (kind, getattr(svm, kind.__name__)))
     assert set(ours) == set(theirs)
-    for name in set(ours) - {"self", "probability"}:  # which scikit-learn is about to drop
+    for name in set(ours) - {"self", "probability"}:  # which scikit-learn deprecated in 1.9
         assert ours[name].default == theirs[name].default, name
 
 
@@ -77,6 +82,7 @@ def test_an_infinite_C_separates():
     assert SVC(C=np.inf).fit(X, y).score(X, y) == 1.0
 
 
+@pytest.mark.filterwarnings("ignore:The `probability` parameter")
 @pytest.mark.parametrize("kernel", ["precomputed", lambda a, b: rbf_kernel(a, b, gamma=0.5)])
 def test_tables_and_functions_are_kernels(kernel):
     K = rbf_kernel(X, X, gamma=0.5) if kernel == "precomputed" else X
@@ -110,6 +116,7 @@ def test_ties_are_broken_by_decision_values():
         SVC(break_ties=True, decision_function_shape="ovo").fit(X, Y).predict(X)
 
 
+@pytest.mark.filterwarnings("ignore:The `probability` parameter")
 def test_probabilities_follow_broken_ties():
     random = np.random.default_rng(0)
     X, y = random.normal(size=(300, 2)), random.integers(0, 5, 300)
@@ -134,12 +141,40 @@ def test_what_scikit_learn_refuses_is_refused():
     assert not hasattr(SVC().fit(X, y), "coef_")
 
 
-@pytest.mark.parametrize("own", [SVC, SVR, OneClassSVM])
+@pytest.mark.parametrize("own", [SVC, SVR, NuSVR, OneClassSVM])
 def test_rows_that_weights_leave_out_count_for_gamma(own):
     random = np.random.default_rng(0)
     X, weights = random.normal(size=(60, 3)), random.integers(-1, 3, 60)
     X[weights <= 0] *= 3
     y = X[:, 0] > 0
     own, theirs = (kind(tol=1e-6).fit(X, y, weights) for kind in (own, getattr(svm, own.__name__)))
-    predict = "predict" if isinstance(own, SVR) else "decision_function"
+    predict = "predict" if isinstance(own, (SVR, NuSVR)) else "decision_function"
     np.testing.assert_allclose(getattr(own, predict)(X), getattr(theirs, predict)(X), atol=1e-4)
+
+
+def test_scikit_learns_own_tests_pass():
+    if not (Path(svm.__file__).parent / "tests" / "test_svm.py").exists():
+        pytest.skip("this scikit-learn was installed without its tests")
+    run = subprocess.run([sys.executable, "-m", "tests.sklearn_svm"], capture_output=True, text=True, check=True)
+    told = json.loads(run.stdout.splitlines()[-1])
+    assert told["counted"] > 50, run.stdout
+    assert len(told["failed"]) <= 0.05 * told["counted"], told["failed"]
+
+
+@pytest.mark.parametrize("kind", [SVC, NuSVC])
+def test_probability_is_deprecated_as_in_scikit_learn(kind):
+    with pytest.warns(FutureWarning, match="probability") as told:
+        fitted = kind(probability=True, random_state=0).fit(X, Y)
+    assert len(told) == 1  # and not once more for every fold
+    assert fitted.predict_proba(X).shape == (150, 3)
+    with pytest.warns(FutureWarning, match="probA_"):
+        assert fitted.probA_.shape == (3,)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not hasattr(kind().fit(X, Y), "predict_proba")
+
+
+def test_a_nu_svc_says_that_class_weight_has_no_effect():
+    with pytest.warns(UserWarning, match="class_weight has no effect"):
+        weighted = NuSVC(class_weight={0: 5.0}).fit(X, Y)
+    assert np.array_equal(weighted.decision_function(X), NuSVC().fit(X, Y).decision_function(X))

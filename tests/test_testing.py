@@ -28,7 +28,7 @@ BY_CHANCE = {
 }
 SKIPPED = {
     # LIBSVM's ν-SVC divides by the margin, which is zero there; the error says that the objective is not finite
-    "nu_svc": ("check_nothing_but_zeros", "check_equal_rows_of_both_classes"),
+    "libsvm_nu_svc": ("check_nothing_but_zeros", "check_equal_rows_of_both_classes"),
     # rows in another order, or repeated ones, are divided in another way; test_dcsvm has the weights inside a cluster
     "dcsvm": ("check_the_order_of_rows_does_not_name_the_classes", "check_whole_weights_equal_repeated_rows"),
     "dcsvr": ("check_whole_weights_equal_repeated_rows",),

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import click
 
 from svmreduce.cli.common import memory_option, together
+from svmreduce.cli.patience import patiently
 from svmreduce.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ out_of_core_options = together(
     click.option("--scheduler", metavar="ADDRESS", help="Of dask; a local cluster is started if not given."),
 )
 IN_MEMORY = "have them read into memory (no --out-of-core or --engine, and more by --memory if needed)"
+_Answer = TypeVar("_Answer")
 MEANS = ("memory", "out_of_core", "work", "engine", "scheduler")
 
 
@@ -51,6 +54,9 @@ def take_means(options: dict, source: str, out: str, name: str, method, quiet: b
     if asked and not is_file:
         raise InputError(f"{source}: is not a file here; rows are read in blocks from files only")
     if not (asked or (is_file and exceeds(source, limit))):
+        if work and not quiet:
+            click.echo("Note: --work is not used: the rows are read into memory; --out-of-core keeps them on the disk",
+                       err=True)  # fmt: skip
         return None
     reducer = method._given()[0] if isinstance(method, ReducedSolver) else method
     if not (reduces_blocks(reducer) or (reducer is method and hasattr(method, "fit_blocks"))):
@@ -125,6 +131,22 @@ def fit_in_blocks(method, blocks, choices, means: dict, max_seconds: float | Non
     preparation = replace(blocks.preparation, scaler=method.scaler_)
     data = Dataset(X, y, blocks.name, is_table=blocks.schema is not None)
     return FitOfBlocks(data, preparation, rows, watch.stopped)
+
+
+def ended_at_once(work: Callable[[], _Answer], means: dict) -> _Answer:
+    """What ``work()`` gives. Ctrl-C ends the process at once, as a kill would, and says where the next run begins."""
+
+    def hint() -> str:
+        has_begun = means["work"] and Path(means["work"]).is_dir()
+        return f"; the same command goes on from {means['work']}" if has_begun else ""
+
+    if means["engine"] == "local":
+        return patiently(work, "", quiet=True, reports=False, if_ended=hint)[0]
+    try:
+        return work()
+    except KeyboardInterrupt:  # in order, so that the workers of dask end, too
+        click.echo(f"stopped{hint()}", err=True)
+        raise
 
 
 def reduce_in_blocks(reducer, blocks, means: dict):

@@ -69,10 +69,12 @@ def patiently(
     quiet: bool = False,
     max_seconds: float | None = None,
     reports: bool = True,
+    if_ended: Callable[[], str] = str,
 ) -> tuple[_Answer, bool]:
     """What ``work()`` gives, and whether the time limit ended it. Ctrl-C ends the process, and nothing is written.
 
-    Rounds of the work are shown only if it ``reports`` something of interest.
+    Rounds of the work are shown only if it ``reports`` something of interest. What ``if_ended`` says is added to the
+    message after Ctrl-C.
     """
     progress = Progress(title, quiet)
     answers, errors = [], []
@@ -92,7 +94,7 @@ def patiently(
             progress.show()
     except KeyboardInterrupt:
         progress.clear()
-        _leave()
+        _leave(if_ended())
     progress.clear()
     if errors:
         raise errors[0]
@@ -100,8 +102,8 @@ def patiently(
     return answer, watch.stopped
 
 
-def _leave() -> NoReturn:
+def _leave(hint: str) -> NoReturn:
     """End now: an orderly end of the process would wait for threads that still compute."""
-    click.echo("Error: interrupted", err=True)
+    click.echo(f"Error: interrupted{hint}", err=True)
     sys.stdout.flush()
     os._exit(EXIT_INTERRUPT)

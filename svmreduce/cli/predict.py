@@ -9,8 +9,8 @@ import click
 
 from svmreduce.cli.common import check_writable, json_option, memory_option, print_json, quiet_option, threads_option
 from svmreduce.cli.libsvm_options import LibsvmCommand, probability_option
-from svmreduce.cli.rows_to_predict import RowsToPredict
-from svmreduce.cli.table_options import data_warnings, prediction_options
+from svmreduce.cli.rows_to_predict import RowsToPredict, one_answer
+from svmreduce.cli.table_options import data_warnings, prediction_options, warn
 from svmreduce.errors import InputError
 from svmreduce.printable import quoted
 
@@ -76,11 +76,13 @@ def predict(test, model, out, decision_values, probability, threads, memory, lab
         found = scores.result()
     if scores.auc_left_out and not quiet:
         click.echo("Note: AUC is left out, because it needs more than --memory for so many rows", err=True)
+    if not quiet or as_json:
+        warn(one_answer(found, scores.rows), warned)
     if as_json:
         warned = {"warnings": warned} if warned else {}
         print_json({"rows": scores.rows, **found, "seconds": scores.seconds, **warned})
     elif not quiet:
-        _report(found, scores.rows, bool(out))
+        _report(found, scores, bool(out))
 
 
 def _decided(model, X, threads, wants_decisions: bool):
@@ -103,8 +105,9 @@ def _written(out: str | None):
         yield lambda text: stream.write(text.encode())
 
 
-def _report(scores: dict, rows: int, is_written: bool) -> None:
+def _report(scores: dict, seen, is_written: bool) -> None:
     """The figures as text, the usual line of svm-predict first."""
+    rows = seen.rows
     if "mse" in scores:
         click.echo(f"MSE = {scores['mse']:.6g}, MAE = {scores['mae']:.6g}, R² = {scores['r2']:.6g} ({rows} rows)")
     elif "accuracy" in scores:
@@ -118,7 +121,8 @@ def _report(scores: dict, rows: int, is_written: bool) -> None:
     else:
         counts = "".join(f", {count} × {quoted(label, ',')}" for label, count in scores.get("predicted", {}).items())
         hint = "" if is_written else "; name a file OUT to keep the labels"
-        click.echo(f"Predicted {rows} rows without labels{counts}{hint}")
+        labels = "; the labels are not 1 and -1, and not looked at" if seen.is_labelled else " without labels"
+        click.echo(f"Predicted {rows} rows{labels}{counts}{hint}")
 
 
 def _picture(labels: list[str], confusion: list[list[int]]) -> None:

@@ -22,7 +22,7 @@ from svmreduce.cli.common import (
     quiet_option,
     timed_rows,
 )
-from svmreduce.cli.out_of_core import MEANS, blocks_of, out_of_core_options, reduce_in_blocks, take_means
+from svmreduce.cli.out_of_core import MEANS, blocks_of, ended_at_once, out_of_core_options, reduce_in_blocks, take_means
 from svmreduce.cli.table_options import data_warnings, reduction_options, take_choices, warn
 from svmreduce.errors import InputError
 from svmreduce.registry import build_method, parameters_of
@@ -65,7 +65,7 @@ def reduce(source, out, method, settings, n_features, as_json, quiet, **options)
     from svmreduce.data.libsvm_text import check_labels, write_libsvm
     from svmreduce.kernels import KernelMixture, KernelSpec
     from svmreduce.reducers import REDUCERS
-    from svmreduce.sanity import nothing_reduced
+    from svmreduce.sanity import nothing_reduced, unequal_columns
 
     if is_special(out):
         raise InputError(f"{out}: the weights go into a second file next to this one; give a file name")
@@ -87,27 +87,30 @@ def reduce(source, out, method, settings, n_features, as_json, quiet, **options)
     in_blocks = means is not None
     with data_warnings(quiet, of_blocks=in_blocks, is_begun=in_blocks) as warned:
         if means is None:
-            data, _, load = timed_rows(source, "train", n_features, choices, quiet)
+            data, preparation, load = timed_rows(source, "train", n_features, choices, quiet)
             check_task(source, data, method, reducer_class)
-            labels, rows, is_table = data.y, data.n_rows, data.is_table
+            first, labels, rows, is_table = data.X, data.y, data.n_rows, data.is_table
         else:
             start = perf_counter()
             blocks = blocks_of(source, choices, n_features)
-            (_, labels), is_table = next(iter(blocks)), blocks.schema is not None
+            (first, labels), is_table = next(iter(blocks)), blocks.schema is not None
+            preparation = blocks.preparation
             load = perf_counter() - start
     check_labels(source, labels, f"use numbers, or svmreduce train --reducer {method}, which takes words")
+    if "gamma" in parameters_of(reducer_class):  # distances between rows decide
+        warn(unequal_columns(first, preparation.titles, "scale them first (svmreduce scale)"), warned)
     compile_off_the_clock(reducer_class.warm_up, quiet=quiet)
     if means is None:
         reduction = reducer.fit_reduce(data.X, data.y)
     else:
         with data_warnings(quiet, warned, of_blocks=True):
-            reduction, rows = reduce_in_blocks(reducer, blocks, means)
+            reduction, rows = ended_at_once(lambda: reduce_in_blocks(reducer, blocks, means), means)
     start = perf_counter()
     write_libsvm(out, reduction.X, reduction.y)
     if is_table and not quiet:
         note = f"{out} has numbered columns; a model of it cannot predict tables such as {source} (train --reducer can)"
         click.echo(f"Note: {note}", err=True)
-    warn(nothing_reduced(reduction.n_rows, rows, reducer_class), [])
+    warn(nothing_reduced(reduction.n_rows, rows, reducer_class), warned)
     with write_whole(f"{out}.weights") as file:
         file.write("".join(f"{weight!r}\n" for weight in reduction.sample_weight.tolist()).encode())
 

@@ -12,6 +12,8 @@ from svmreduce.cli.common import reader_of
 from svmreduce.cli.kernel_table import table_to_predict
 from svmreduce.errors import InputError
 
+FEW = 20  # rows that may well be of one class
+
 
 class RowsToPredict:
     """A file, a folder or a data set of the catalogue.
@@ -34,11 +36,15 @@ class RowsToPredict:
 
     def raw(self, loaded):
         """The pieces as files have them; for a table of kernel values the only one."""
-        from svmreduce.data.pieces import raw_pieces
+        from svmreduce.data.formats import sniff
+        from svmreduce.data.pieces import libsvm_pieces, raw_pieces
         from svmreduce.data.preparation import Choices
 
         if _has_table_of_kernel(loaded):
             return iter([table_to_predict(self.source)])
+        path = Path(self.source)
+        if self.no_label and path.exists() and sniff(path) == "libsvm":
+            return libsvm_pieces(path, no_label=True)
         if self.is_streamed:
             return raw_pieces(self.source, header=self.header)
         return iter([reader_of(self.source, "test", Choices(label=self.label, header=self.header))()])
@@ -67,7 +73,7 @@ class RowsToPredict:
         def parts():
             for number, raw in enumerate(self.raw(loaded)):
                 rows = prepare(raw)
-                if not number and rows.y is not None:
+                if not number and rows.y is not None and not scores.is_one_class:
                     scores.check_labels(rows.y)
                 yield from cut(rows)
 
@@ -90,8 +96,10 @@ class ModelScores:
         preparation = getattr(loaded, "preparation", None) or Preparation(self.model.n_features)
         labels = self.model.labels
         self.match = lambda y, counts=None: preparation.matched(y, labels, source, counts)
+        self.is_one_class = self.model.task == "classification" and self.model.labels is None
         self._predicted: Counter = Counter()
-        self._is_labelled = False
+        self._true: set = set()
+        self.is_labelled = False
         if self.model.task == "regression":
             self._running = RunningRegression()
         else:
@@ -128,11 +136,15 @@ class ModelScores:
         from svmreduce.label_keys import count_labels
 
         self.rows += len(predicted)
-        if y is None and self.model.task == "classification":
+        if self.model.task != "regression":
             self._predicted.update(count_labels(predicted))
         if y is None:
             return
-        self._is_labelled = True
+        self.is_labelled = True
+        if self.is_one_class:
+            self._true |= count_labels(y).keys() if len(self._true) <= 2 else set()
+            if not self._true <= {"1", "-1"}:  # names of classes, of which the model knows nothing
+                return
         if self.model.task == "regression":
             self._running.add(self.match(y), predicted)
         else:
@@ -141,12 +153,26 @@ class ModelScores:
     def result(self) -> dict:
         if not self.rows:
             raise InputError(f"{self.source}: no rows; give a file with rows")
-        if self._is_labelled:
+        if self.is_labelled and self._true <= {"1", "-1"}:
             return self._running.result()
         if self.model.task == "regression":
             return {}
         order = sorted(self._predicted, key=lambda word: (_number(word) is None, _number(word) or 0.0, word))
         return {"predicted": {word: self._predicted[word] for word in order}}
+
+
+def one_answer(found: dict, rows: int) -> str | None:
+    """A warning where a model gives every row the same label, although there seem to be others."""
+    predicted = found.get("predicted", {})
+    if "confusion" in found:
+        counts = [sum(column) for column in zip(*found["confusion"], strict=True)]
+        predicted = {label: count for label, count in zip(found["labels"], counts, strict=True) if count}
+        if sum(map(any, found["confusion"])) < 2:
+            return None
+    if len(predicted) != 1 or rows < FEW:
+        return None
+    label = next(iter(predicted))
+    return f"all {rows} rows get the label {label}: the model learned nothing, or rows are prepared in another way here"
 
 
 def _no_labels():

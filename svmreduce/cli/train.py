@@ -37,6 +37,7 @@ from svmreduce.cli.libsvm_options import (
 from svmreduce.cli.out_of_core import (
     MEANS,
     blocks_of,
+    ended_at_once,
     fit_in_blocks,
     out_of_core_options,
     refuse_for_blocks,
@@ -135,7 +136,8 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, as
             blocks = blocks_of(train, choices, n_features)
         compile_off_the_clock(*(part.warm_up for part in (solver_class, reducer_class) if part), quiet=quiet)
         with data_warnings(quiet, warned, of_blocks=True):
-            data, preparation, rows, out_of_time = fit_in_blocks(method, blocks, choices, means, given["max_seconds"])
+            train_on = partial(fit_in_blocks, method, blocks, choices, means, given["max_seconds"])
+            data, preparation, rows, out_of_time = ended_at_once(train_on, means)
         warn(None if choices.scale else unequal_columns(data.X, preparation.titles), warned)
         record = _facts(method, rows, data.n_features) | ({"stopped_by": "max_seconds"} if out_of_time else {})
         record["seconds"] = {"read": record["seconds"].pop("read"), **record["seconds"]}

@@ -19,9 +19,11 @@ _COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 _GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d{2}.*)?|\d{1,2}:\d{2}(?::\d{2}.*)?")
 _LIKE_A_NUMBER = re.compile(r"[-+]?[$€£]?\s?\d[\d.,' \u00a0]*\s?[%€$£]?")
+_WITH_UNIT = re.compile(r"[-+]?\d[\d.,']*\s?[^\W\d_]{1,5}\.?")
+_MONTH = re.compile(r"(?:19|20)\d\d[-/.](?:0?[1-9]|1[0-2]|Q[1-4])|(?:0?[1-9]|1[0-2])[-/.](?:19|20)\d\d", re.IGNORECASE)
 _INFINITE = re.compile(r"[-+]?inf(?:inity)?", re.IGNORECASE)
 _LIKE_A_NUMBERING = re.compile(r"(?:.*[_ ])?(?:id|index|no|nr|number)|unnamed_\d+|row.*", re.IGNORECASE)
-_MANY_WORDS = 50
+_MANY_WORDS, _SEVERAL_WORDS = 50, 6
 EXACT = 2.0**53  # from here on whole numbers are rounded; ids of 64 bits are below 2⁶⁴
 _FIRST_DAY, _DAY = 19000000, re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])")
 
@@ -104,6 +106,19 @@ def warn_of_names(table: Table, column: int) -> None:
     shown = ", ".join(f"{value:.17g}" for value in values[:3])
     warnings.warn(f"{table.name}: column {title!r} {what} ({shown} …); leave it out by --drop {title}",
                   DataWarning, stacklevel=2)  # fmt: skip
+
+
+def warn_of_quantities(table: Table, column: int, words: list[str]) -> None:
+    """Numbers with a unit and months are read as words, which know no order."""
+    for pattern, what in ((_WITH_UNIT, "numbers with a unit"), (_MONTH, "months")):
+        if len(words) >= _SEVERAL_WORDS and sum(map(bool, map(pattern.fullmatch, words))) > len(words) / 2:
+            title = table.title(column)
+            warnings.warn(
+                f"{table.name}: column {title!r} has {what} ({', '.join(words[:2])} …), read as words without an "
+                f"order; turn it into numbers, or leave it out by --drop {title}",
+                DataWarning,
+                stacklevel=2,
+            )
 
 
 def _counts(values: np.ndarray) -> bool:

@@ -152,7 +152,7 @@ class ColumnarFiles:
         if not batches:
             raise InputError(f"{self.path}: no rows; give a table with rows")
         try:
-            tables = map(pa.Table.from_batches, ([batch] for batch in batches))
+            tables = [_booleans_as_numbers(pa.Table.from_batches([batch])) for batch in batches]
             joined = pa.concat_tables(tables, promote_options="permissive")
         except pa.ArrowException as error:
             why = " ".join(str(error).split())[:160]
@@ -185,6 +185,15 @@ class ColumnarFiles:
             for batch in whole:
                 batch = batch.select(names)
                 yield from (batch.slice(start, rows) for start in range(0, batch.num_rows, rows))
+
+
+def _booleans_as_numbers(table):
+    """Other files of the folder may have 0 and 1 instead."""
+    pa = pyarrow()
+    for place, field in enumerate(table.schema):
+        if pa.types.is_boolean(field.type):
+            table = table.set_column(place, field.name, table.column(place).cast(pa.int8()))
+    return table
 
 
 def _kind_of_type(kind) -> str:

@@ -65,11 +65,23 @@ def check_classes(name: str, y: np.ndarray, advice: str = "") -> None:
     if classes > _MANY_CLASSES and y.dtype.kind in "fiu":
         warnings.warn(f"{name}: {classes} different numbers as labels are taken as classes{advice}",
                       DataWarning, stacklevel=2)  # fmt: skip
+    _warn_of_spellings(name, [label_key(label) for label in labels])
     alone = [label_key(label) for label in labels[counts == 1]]
     if alone and classes > 2:
         header = "; if line 1 is a header, use --header" if 0 in firsts[counts == 1] else ""
         warnings.warn(f"{name}: only one row each has the labels {listed(alone)}; nothing is learned of them{header}",
                       DataWarning, stacklevel=2)  # fmt: skip
+
+
+def _warn_of_spellings(name: str, keys: list[str]) -> None:
+    """No and no are two classes, which is seldom meant."""
+    spellings: dict[str, list[str]] = {}
+    for key in keys:
+        spellings.setdefault(key.casefold().strip(), []).append(key)
+    alike = [" and ".join(same) for same in spellings.values() if len(same) > 1]
+    if alike:
+        warnings.warn(f"{name}: labels that differ only in capitals are different classes: {listed(alike)}; write them "
+                      "in the same way", DataWarning, stacklevel=3)  # fmt: skip
 
 
 def one_class_first(y: np.ndarray, positive: str, name: str) -> tuple[np.ndarray, list[str]]:

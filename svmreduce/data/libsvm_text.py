@@ -116,7 +116,9 @@ def _explain(text: Text, outcome: int, offset: int, previous: int, max_index: in
         if is_not_finite(token):
             text.fail(offset, f"label {shown(token)} is not finite", "give a number or leave the row out")
         if b":" in token:
-            text.fail(offset, f"the line begins with the pair {shown(token)}", "put a label first")
+            text.fail(
+                offset, f"the line begins with the pair {shown(token)}", "put a label first, or predict with --no-label"
+            )
         if b"," in token:
             text.fail(offset, f"several labels {shown(token)}", "multi-label data is not supported; give one")
         text.fail(offset, f"label {shown(token)} is not a number", "give a number")

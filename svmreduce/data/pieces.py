@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -19,13 +20,15 @@ from svmreduce.data.table_text import TextFormat, table_pieces
 from svmreduce.data.text_pieces import text_pieces
 from svmreduce.errors import InputError
 from svmreduce.memory import check_columns
-from svmreduce.rows import widened
+from svmreduce.rows import stacked, widened
 from svmreduce.types import Dataset, Matrix
 
 ROWS = 65_536
 """Rows of a block: enough for every loop to be at its full speed, and whole tiles of kernel values."""
 _BLOCK_BYTES = 1 << 27  # of a dense block; rows of very many columns come in smaller blocks
 _TEXT_GROWS = {True: 20, False: 4}  # memory per byte of a file, compressed or plain
+
+_BEGINS_WITH_PAIR = re.compile(rb"^(?=[ \t]*\d+:)", re.MULTILINE)
 
 Part = tuple[Matrix, np.ndarray | None]
 
@@ -88,11 +91,15 @@ def raw_pieces(
         yield read_rows(path, n_features=n_features)
 
 
-def libsvm_pieces(path: Path, n_features: int | None = None) -> Iterator[Dataset]:
-    """Rows of LIBSVM text, each piece with as many columns as it needs, or with ``n_features``."""
+def libsvm_pieces(path: Path, n_features: int | None = None, no_label: bool = False) -> Iterator[Dataset]:
+    """Rows of LIBSVM text, each piece with as many columns as it needs, or with ``n_features``.
+
+    With ``no_label`` lines may begin with their first pair.
+    """
     rows = 0
     for piece in text_pieces(path):
-        arrays = parse_libsvm(piece.data, str(path), max_index=n_features or MAX_INDEX, lines_before=piece.lines_before)
+        data = _BEGINS_WITH_PAIR.sub(b"0 ", piece.data) if no_label else piece.data
+        arrays = parse_libsvm(data, str(path), max_index=n_features or MAX_INDEX, lines_before=piece.lines_before)
         if not len(arrays["labels"]):
             continue
         X, y = to_csr(arrays, n_features)
@@ -124,12 +131,7 @@ def _joined(parts: list[Part]) -> Part:
     """One block, dense or sparse as its first part; LIBSVM text may need more columns in some parts than in others."""
     if len(parts) == 1:
         return parts[0]
-    columns = max(X.shape[1] for X, _ in parts)
-    is_sparse = sparse.issparse(parts[0][0])
-    rows = [widened(X, columns) for X, _ in parts]
-    if is_sparse:
-        X = sparse.vstack([sparse.csr_matrix(part) for part in rows], format="csr")
-    else:
-        X = np.vstack([part.toarray() if sparse.issparse(part) else part for part in rows])
+    columns, is_dense = max(X.shape[1] for X, _ in parts), not sparse.issparse(parts[0][0])
+    rows = [X.toarray() if is_dense and sparse.issparse(X) else X for X, _ in parts]
     labels = [y for _, y in parts if y is not None]
-    return X, np.concatenate(labels) if len(labels) == len(parts) else None
+    return stacked([widened(X, columns) for X in rows]), np.concatenate(labels) if len(labels) == len(parts) else None

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from svmreduce.data.column_kinds import EMPTY, WORDS, kind_of, numbers_of, warn_of_names
+from svmreduce.data.column_kinds import EMPTY, WORDS, kind_of, numbers_of, warn_of_names, warn_of_quantities
 from svmreduce.data.columns import ColumnChoice, Table
 from svmreduce.data.table_schema import FeatureColumn, TableSchema, counted, missing_values
 from svmreduce.errors import DataWarning, InputError, note
@@ -135,6 +135,7 @@ def _learn_words(tables: Sequence[Table], k: int, impute: str | None) -> tuple[F
         most = np.bincount(codes[codes >= 0], minlength=len(words))
         fill = min(word for word, count in zip(words, most, strict=True) if count == most.max())
     categories = sorted({word for _, own in found for word in own})
+    warn_of_quantities(tables[0], k, categories)
     return FeatureColumn(tables[0].title(k), k, categories, fill), np.flatnonzero(codes < 0)
 
 

@@ -30,6 +30,7 @@ from svmreduce.kernels import LIBSVM_KERNELS, PRECOMPUTED, KernelMixture, Kernel
 from svmreduce.model import KernelModel, votes
 from svmreduce.model.class_order import in_class_order, weights_per_feature
 from svmreduce.rows import canonical_rows
+from svmreduce.solvers._callbacks import TakesCallbacks, with_callbacks, without_callbacks
 from svmreduce.solvers._multiclass import one_versus_one
 from svmreduce.solvers._outcome import Outcome
 from svmreduce.solvers.cross_validation import with_probabilities
@@ -38,7 +39,7 @@ from svmreduce.types import DualSolution, FitFacts, RowsLike
 _WARM: set[type] = set()
 
 
-class BaseSolver(BaseEstimator):
+class BaseSolver(TakesCallbacks, BaseEstimator):
     """What all solvers share; see ``SVMClassifier``, ``SVMRegressor`` and ``SVMOutlierDetector`` for the tasks.
 
     Class facts
@@ -82,9 +83,8 @@ class BaseSolver(BaseEstimator):
         with self._stage("convert"):
             X, y, weights, kept = self._validate(X, y, sample_weight)
         with watched(getattr(self, "max_seconds", None), getattr(self, "callback", None)) as watch:
-            outcome = self._solve(X, y, weights)
-        self._store(outcome, X, kept)
-        if getattr(self, "probability", False):
+            with_callbacks(self, lambda: self._store(self._solve(X, y, weights), X, kept), *given[:2])
+        if learns_probabilities(self):
             with self._stage("calibrate"):
                 self._calibrate(*given)
         loading = loading_seconds() - loading
@@ -210,6 +210,8 @@ class BaseSolver(BaseEstimator):
 class SVMClassifier(ClassifierMixin, BaseSolver):
     """A solver of class labels. Several classes are handled one against one unless ``_solve`` differs."""
 
+    _no_probability: ClassVar[object] = False
+
     def _fit_binary(self, X, y, weights, kernel: KernelSpec) -> DualSolution:
         """Subclass: solve for targets ±1 with weights > 0."""
         raise TypeError(f"{type(self).__name__} does not say how to solve a two-class problem")
@@ -257,11 +259,11 @@ class SVMClassifier(ClassifierMixin, BaseSolver):
         """Learn probabilities; every fold has the kernel of the final fit."""
         X, y = validate_data(self, X, y, reset=False, **ROWS)
         kernel = PRECOMPUTED if self.model_.kernel.name == PRECOMPUTED else self.model_.kernel
-        trial = clone(self).set_params(probability=False, kernel=kernel)
+        trial = without_callbacks(clone(self)).set_params(probability=self._no_probability, kernel=kernel)
         weights = None if sample_weight is None else checked_weights(sample_weight, X)
         self.model_ = with_probabilities(self.model_, trial, X, y, weights, seed_of(getattr(self, "random_state", 0)))
 
-    @available_if(lambda self: getattr(self, "probability", False))
+    @available_if(lambda self: learns_probabilities(self))
     def predict_proba(self, X) -> np.ndarray:
         """Probabilities of ``classes_``; the largest is always that of the predicted label."""
         X, options = self._new_rows(X)
@@ -271,11 +273,14 @@ class SVMClassifier(ClassifierMixin, BaseSolver):
         decisions = model.decision_function(X, **options)
         return model.probabilities(decisions, self._winners(decisions))[:, np.argsort(model.labels)]
 
+    def _class_scores(self, decisions: np.ndarray) -> np.ndarray:
+        return class_scores(decisions, len(self.model_.labels))
+
     def _winners(self, decisions: np.ndarray) -> np.ndarray | None:
         """Places of the predicted labels in those of the model; None where the model decides them."""
         return None
 
-    @available_if(lambda self: getattr(self, "probability", False))
+    @available_if(lambda self: learns_probabilities(self))
     def predict_log_proba(self, X) -> np.ndarray:
         return np.log(self.predict_proba(X))
 
@@ -292,7 +297,7 @@ class SVMClassifier(ClassifierMixin, BaseSolver):
             return values if values.ndim == 1 else values[:, np.argsort(model.labels)]
         if getattr(self, "decision_function_shape", "ovr") == "ovo":
             return values
-        return class_scores(values, len(model.labels))[:, np.argsort(model.labels)]
+        return self._class_scores(values)[:, np.argsort(model.labels)]
 
 
 class SVMRegressor(RegressorMixin, BaseSolver):
@@ -301,7 +306,8 @@ class SVMRegressor(RegressorMixin, BaseSolver):
     tasks = ("regression",)
 
     def _targets(self, y, weights):
-        return np.asarray(y, dtype=np.float64), weights
+        y = np.asarray(y, dtype=np.float64)
+        return np.where(np.abs(y) < TINY, 0.0, y), weights
 
 
 class SVMOutlierDetector(OutlierMixin, BaseSolver):
@@ -325,6 +331,11 @@ class SVMOutlierDetector(OutlierMixin, BaseSolver):
     @property
     def offset_(self) -> float:
         return -float(self.intercept_[0])
+
+
+def learns_probabilities(solver: BaseEstimator) -> bool:
+    """Whether ``probability`` is on; scikit-learn's default of a deprecated parameter is a word."""
+    return getattr(solver, "probability", False) not in (False, "deprecated")
 
 
 def numbered(K, is_training: bool) -> np.ndarray:
@@ -354,5 +365,6 @@ def seed_of(random_state) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
+TINY = 1e-290  # targets below are zero: one over their spread would be infinite
 ROUNDS = ("rounds", "stop_reason", "history", "duality_gap")
 ROWS = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "accept_large_sparse": False}

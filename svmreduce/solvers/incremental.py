@@ -27,7 +27,8 @@ class Incremental(
     The coefficient of a new row grows from zero; the rows on the margin give way so that their conditions keep
     holding, until the new row's condition holds as well or its coefficient is at C. Whenever another row reaches the
     margin or a bound on the way, it changes sides. ``n_iter_`` counts these changes. For small data: the time of a
-    change is that of (rows) × (margin rows) products.
+    change is that of (rows) × (margin rows) products. Where most rows are on the margin, as in 68 columns of noise,
+    1,000 rows take seconds and 2,000 rows most of a minute; the limit of 5,000 rows is one of memory.
 
     Parameters
     ----------
@@ -114,7 +115,7 @@ class _Path:
     def _grow(self, c):
         """Raise α_c until it, or another row, has to change sides; then change it."""
         move = self._response(c)
-        pace = self.Q[:, c] + self.Q[:, self.margin] @ move[1:] + self.y * move[0]
+        pace = self.Q[c] + move[1:] @ self.Q[self.margin] + self.y * move[0]  # Q is symmetric
         pace[self.margin] = 0.0
         to_margin, row = self._first_to_reach_margin(pace, c)
         to_box = self.box[c] - self.alpha[c]

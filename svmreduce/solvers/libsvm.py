@@ -131,7 +131,7 @@ class Libsvm(
         return self._classify(X, y, "c_svc", self.class_factors(self.classes_[y]), C=self.C)
 
 
-class NuSVC(
+class LibsvmNuSVC(
     _LibsvmBackend, SVMClassifier, parameters="nu kernel gamma coef0 degree tol cache_mb shrinking threads probability"
 ):
     """ν-SVC by official LIBSVM.
@@ -171,7 +171,9 @@ class LibsvmSVR(
         return self._outcome(model, support, iterations, objectives, [2 * len(y)])
 
 
-class NuSVR(_LibsvmBackend, SVMRegressor, parameters="C nu kernel gamma coef0 degree tol cache_mb shrinking threads"):
+class LibsvmNuSVR(
+    _LibsvmBackend, SVMRegressor, parameters="C nu kernel gamma coef0 degree tol cache_mb shrinking threads"
+):
     """ν-SVR by official LIBSVM.
 
     Parameters
@@ -180,7 +182,7 @@ class NuSVR(_LibsvmBackend, SVMRegressor, parameters="C nu kernel gamma coef0 de
         At most this share of the rows lie outside of the tube, whose width is found (LIBSVM's -n).
     """
 
-    weights_reason = "official LIBSVM has one C for all rows; repeat a row to give it more weight"
+    weights_reason = "official LIBSVM has one C for all rows; the solver 'nu_svr' takes weights"
 
     nu: float = 0.5
     rules: ClassVar = {"nu": SHARE}

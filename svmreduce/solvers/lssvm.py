@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
 
 from svmreduce.core.jit import resolve_threads
-from svmreduce.core.kernel_values import KernelRows, kernel_matrix, single_threaded_blas
+from svmreduce.core.kernel_values import KernelRows, kernel_matrix, single_threaded_blas, suitable_rows
 from svmreduce.errors import InputError
 from svmreduce.parameters import Parameters
 from svmreduce.solvers.base import SVMClassifier
@@ -14,6 +14,7 @@ from svmreduce.types import DualSolution
 
 FEW = 4  # times √n rows guide the steps,
 CACHE_SHARE = 0.5  # or as many as this part of the cache holds
+REFINED = 1e-3  # of an error: what float32 takes off at once
 SMALLEST_VALUE = 1e-12  # of the largest eigenvalue: below is rounding
 
 
@@ -25,7 +26,8 @@ class LSSVM(
     Minimises ½‖w‖² + C/2 Σ e² with y − f(x) = e, that is, solves (K + I/C)·α + b·1 = y with Σα = 0. Two systems with
     the same matrix are solved at once by conjugate gradients, for y and for 1; b follows from the two. A preconditioner
     built from a few random rows guides the steps: mostly tens of them, not hundreds. The kernel matrix is kept
-    while it fits into ``cache_mb``, and computed again in every iteration beyond.
+    while it fits into ``cache_mb``, and computed again in every iteration beyond, in float32; what that leaves wrong is
+    computed in double and solved for again.
 
     Parameters
     ----------
@@ -48,10 +50,11 @@ class LSSVM(
         with single_threaded_blas:
             system = _System(X, kernel, ridge, self.cache_mb, self.threads_)
             # an error of b adds to that of an equation, so aim below
-            (of_y, of_one), steps = system.solve(np.stack([y, np.ones(len(y))]), self.tol / 4, most)
+            right = np.stack([y, np.ones(len(y))])
+            (of_y, of_one), (left_y, left_one), steps = system.solve(right, self.tol / 4, most)
             intercept = float(of_one @ y / of_one.sum())
             alpha = of_y - intercept * of_one
-            image = system.times(alpha[None])[0]
+            image = y - left_y - intercept * (1.0 - left_one)  # the matrix times alpha
         gap = float(np.abs(y - intercept - image).max())
         objective = 0.5 * float(alpha @ image)
         return DualSolution(alpha, intercept, objective, gap, steps, system.kernel_evals, gap <= self.tol)
@@ -63,24 +66,41 @@ class _System:
     def __init__(self, X, kernel, ridge, cache_mb, threads):
         self.n, self.ridge, self.threads = X.shape[0], ridge, threads
         self.K, self.rows = None, KernelRows(kernel, X, np.float64)
+        self.rough_rows = self.rows
         self.guess = _RoughInverse(X, kernel, self.rows.diagonal(), ridge, cache_mb, threads)
         self.kernel_evals = self.guess.kernel_evals
         if 8 * self.n**2 <= cache_mb * 2**20:
             self.K, self.rows = kernel_matrix(kernel, X, X, threads=threads), None
             self.kernel_evals += self.n**2
+        else:
+            self.rough_rows = suitable_rows(kernel, X)
 
-    def times(self, V):
-        """The product with each row of V."""
+    def times(self, V, roughly: bool = False):
+        """The product with each row of V; kernel values that are not kept may be ``roughly`` right, in float32."""
         if self.rows is None:
             return V @ self.K + V * self.ridge
+        rows = self.rough_rows if roughly else self.rows
         out = np.zeros_like(V)
         everyone = np.arange(self.n)
-        self.rows.add_products(everyone, self.rows, everyone, np.ascontiguousarray(V), out, self.threads)
+        rows.add_products(everyone, rows, everyone, np.ascontiguousarray(V), out, self.threads)
         self.kernel_evals += self.n**2
         return out + V * self.ridge
 
     def solve(self, right, tol, max_iter):
-        """Conjugate gradients for each right-hand side, until all errors are below tol."""
+        """The solution for each right-hand side, what it leaves of it, and the steps: rough ones, checked in double."""
+        found, residual, steps, aim, largest = np.zeros_like(right), right, 0, tol, np.inf
+        while True:
+            correction, more = self._conjugate_gradients(residual, aim, max_iter - steps)
+            found, steps = found + correction, steps + max(1, more)
+            residual = right - self.times(found)
+            before, largest = largest, np.abs(residual).max()
+            if largest > before / 2:  # float32 does not get any further
+                self.rough_rows = self.rows
+            if largest <= tol or steps >= max_iter:
+                return found, residual, steps
+            aim = max(tol / 2, REFINED * largest)
+
+    def _conjugate_gradients(self, right, tol, max_iter):
         found = np.zeros_like(right)
         residual = right.copy()
         guessed = self.guess.times(residual)
@@ -88,7 +108,7 @@ class _System:
         size = np.einsum("ij,ij->i", residual, guessed)
         steps = 0
         while np.abs(residual).max() > tol and steps < max_iter:
-            image = self.times(direction)
+            image = self.times(direction, roughly=True)
             curvature = np.einsum("ij,ij->i", direction, image)
             step = np.divide(size, curvature, out=np.zeros_like(size), where=curvature > 0)[:, None]
             found += step * direction

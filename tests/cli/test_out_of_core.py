@@ -1,6 +1,10 @@
 """``reduce`` and ``train`` on rows that stay on the disk."""
 
 import json
+import signal
+import subprocess
+import sys
+import time
 import warnings
 
 import numpy as np
@@ -82,3 +86,29 @@ def test_each_note_is_printed_once_and_counts_all_rows(tmp_path, monkeypatch):
         said = call(*words, tmp_path / "small").stderr
     assert said.count("ends with a separator") == said.count("as comments") == 1 and not leaked
     assert "do not have 4 fields: 30\n" in said
+
+
+def test_a_work_folder_without_need_is_told(board, tmp_path):
+    done = call("reduce", "-g", "1", "--work", tmp_path / "work", board, tmp_path / "small")
+    assert (
+        "Note: --work is not used: the rows are read into memory; --out-of-core keeps them on the disk" in done.stderr
+    )
+    assert call("reduce", "-q", "-g", "1", "--work", tmp_path / "work", board, tmp_path / "small").stderr == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are another thing there")
+def test_ctrl_c_says_that_the_command_goes_on(tmp_path):
+    data = synthetic.make("checkerboard", 20_000, seed=0)
+    labels = data.y.copy()
+    labels[::3] *= -1
+    write_parquet(tmp_path / "board.parquet", [(data.X, labels)])
+    command = [sys.executable, "-m", "svmreduce", "train", "--solver", "dcsvm", "--set", "n_clusters=2", "-C", "1e6",
+               "-g", "100", "--out-of-core", "-q", "board.parquet", "model"]  # fmt: skip
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        while process.poll() is None and not (tmp_path / "model.work").is_dir():
+            time.sleep(0.05)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        told = process.stderr.read()
+        code = process.wait(timeout=60)
+    assert code == 130 and told == "Error: interrupted; the same command goes on from model.work\n"

@@ -165,3 +165,12 @@ def test_words_as_labels_and_nothing_to_reduce_are_told(tmp_path):
         said = call(*command, "-g", 1, tmp_path / "t.csv", tmp_path / "out").stderr
         assert "nothing was reduced: all 40 rows are kept; scale the columns" in said
     assert "nothing" not in call("reduce", "-g", 1e-9, tmp_path / "t.csv", tmp_path / "out").stderr
+
+
+def test_unequal_columns_are_warned_about(tmp_path):
+    random = np.random.default_rng(0)
+    write_libsvm(tmp_path / "rows", random.normal(size=(60, 2)) * [1.0, 1e4], np.repeat([-1.0, 1.0], 30))
+    told = call("reduce", tmp_path / "rows", tmp_path / "small").stderr
+    assert "Warning: columns differ in size by a factor of" in told and "scale them first (svmreduce scale)" in told
+    plain = call("reduce", "--method", "random", "--set", "share=0.5", tmp_path / "rows", tmp_path / "small").stderr
+    assert "columns differ" not in plain  # no distances

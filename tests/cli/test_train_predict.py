@@ -5,6 +5,7 @@ import gzip
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from svmreduce.cli.common import parse_value
@@ -63,7 +64,7 @@ def test_cleaning_before_a_backend_without_weights(files):
 def test_train_then_predict(files, solver):
     folder, _, y = files
     # --quiet, because a slow first compilation is told
-    cost = ["-C", 2] * (solver != "nu_svc")
+    cost = ["-C", 2] * ("nu_svc" not in solver)
     trained = call("train", "--solver", solver, *cost, "--json", "--quiet", folder / "train", folder / "model")
     assert trained.exit_code == 0 and trained.stderr == ""
     record = json.loads(trained.stdout)
@@ -296,3 +297,50 @@ def test_notes_of_a_model_file_are_shown(files):
 def test_values_of_settings():
     texts = ["3", "0.5", "1e-3", "true", "None", "rbf"]
     assert [parse_value(text) for text in texts] == [3, 0.5, 1e-3, True, None, "rbf"]
+
+
+@pytest.mark.parametrize("labels", [[2, 3], ["a", "b"]])
+def test_a_one_class_model_has_no_accuracy_for_names_of_classes(tmp_path, labels):
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(random.normal(size=(60, 2)), columns=["u", "v"]).assign(label=np.repeat(labels, 30))
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    assert call("train", "-s", 2, "-n", 0.2, "-q", tmp_path / "rows.csv", tmp_path / "model").exit_code == 0
+    told = call("predict", tmp_path / "rows.csv", tmp_path / "model")
+    assert told.exit_code == 0 and "Accuracy" not in told.stdout
+    assert told.stdout.startswith("Predicted 60 rows; the labels are not 1 and -1, and not looked at, ")
+    table.assign(label=1).to_csv(tmp_path / "inside.csv", index=False)
+    assert call("predict", tmp_path / "inside.csv", tmp_path / "model").stdout.startswith("Accuracy = ")
+
+
+@pytest.mark.parametrize("memory", [[], ["--memory", "1kB"]])
+def test_libsvm_text_without_labels_is_predicted(files, memory):
+    folder, _, _ = files
+    call("train", "-q", folder / "train", folder / "model")
+    lines = (folder / "test").read_text().splitlines()
+    (folder / "bare").write_text("".join(line.partition(" ")[2] + "\n" for line in lines))
+    call("predict", "-q", folder / "test", folder / "model", folder / "out")
+    told = call("predict", "--no-label", *memory, folder / "bare", folder / "model", folder / "bare_out")
+    assert told.exit_code == 0 and told.stdout.startswith(f"Predicted {len(lines)} rows without labels")
+    assert (folder / "bare_out").read_text() == (folder / "out").read_text()
+    assert "put a label first, or predict with --no-label" in fails("predict", folder / "bare", folder / "model")
+
+
+def test_one_label_for_all_rows_is_told(tmp_path):
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(80, 2)), np.repeat([-1.0, 1.0], 40)
+    X[:, 0] += 3 * y
+    write_libsvm(tmp_path / "train", X, y)
+    write_libsvm(tmp_path / "far", X + 100, y)
+    write_libsvm(tmp_path / "one", X[40:], y[40:])
+    call("train", "-t", 0, "-q", tmp_path / "train", tmp_path / "model")
+    assert "Warning: all 80 rows get the label 1: " in call("predict", tmp_path / "far", tmp_path / "model").stderr
+    assert json.loads(call("predict", "--json", tmp_path / "far", tmp_path / "model").stdout)["warnings"]
+    assert call("predict", tmp_path / "train", tmp_path / "model").stderr == ""
+    assert call("predict", tmp_path / "one", tmp_path / "model").stderr == ""  # they are of one class
+
+
+def test_targets_below_the_smallest_numbers_are_zero():
+    X = np.arange(20.0)[:, None]
+    for solver in ("svr", "nu_svr"):
+        fitted = SOLVERS.get(solver)().fit(X, 1e-310 * (np.arange(20) % 3))
+        assert np.abs(fitted.predict(X)).max() < 1e-300

@@ -1,16 +1,22 @@
 """Tables: separators, headers, labels, categories, real files, and errors with their place."""
 
+import warnings
+
 import numpy as np
+import pyarrow
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from svmreduce.data import table_text
 from svmreduce.data.files import Source
-from svmreduce.data.formats import load_dataset, read_rows, read_table, read_tables
+from svmreduce.data.formats import load_dataset, load_training, read_rows, read_table, read_tables
+from svmreduce.data.labels import check_classes
+from svmreduce.data.preparation import Choices
 from svmreduce.data.table_fields import likely_separator
 from svmreduce.data.table_text import TextFormat, read_text_table
-from svmreduce.errors import DataNote, InputError
+from svmreduce.errors import DataNote, DataWarning, InputError
 
 
 @pytest.fixture(autouse=True)
@@ -241,3 +247,34 @@ def test_real_tables(real_file, name):
     data = load_dataset(real_file(name))
     assert data.X.shape == (rows, columns)
     assert dict(zip(*np.unique(data.y, return_counts=True), strict=True)) == counts
+
+
+def told_of(folder, column, label=("a", "b")):
+    rows = [f"{value},{label[k % len(label)]}" for k, value in enumerate(column)]
+    (folder / "rows.csv").write_text("\n".join(["column,label", *rows]) + "\n")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        load_training(folder / "rows.csv", Choices())
+    return sorted({str(one.message) for one in caught if one.category is DataWarning})
+
+
+def test_quantities_that_are_read_as_words_are_told(tmp_path):
+    (told,) = told_of(tmp_path, [f"{100 + k % 9} USD" for k in range(40)])
+    assert "column 'column' has numbers with a unit (100 USD, 101 USD …), read as words without an order" in told
+    (told,) = told_of(tmp_path, [f"2015-{1 + k % 9:02d}" for k in range(40)])
+    assert "has months (2015-01, 2015-02 …)" in told and "--drop column" in told
+    assert told_of(tmp_path, [("4WD", "2WD", "20-29")[k % 3] for k in range(40)]) == []
+
+
+def test_labels_that_differ_in_capitals_are_told(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("x,label\n" + "".join(f"{k},{('No', 'no', 'Yes', 'yes')[k % 4]}\n" for k in range(40)))
+    with pytest.warns(DataWarning, match="differ only in capitals are different classes: No and no, Yes and yes"):
+        check_classes("rows.csv", load_dataset(path).y)
+
+
+def test_booleans_and_numbers_in_one_folder(tmp_path):
+    for name, labels in (("a", [True, False]), ("b", [1, 0])):
+        table = pyarrow.table({"x": [1.0, 2.0], "label": labels})
+        parquet.write_table(table, tmp_path / f"{name}.parquet")
+    assert load_dataset(tmp_path).y.tolist() == [1.0, 0.0, 1.0, 0.0]

@@ -101,3 +101,13 @@ def test_the_network_is_that_of_scikit_learn(classes):
     regression = NetworkRegressor(units=5, max_iter=60).fit(X, target)
     oracle = MLPRegressor(hidden_layer_sizes=(5,), max_iter=60, random_state=0).fit(X, target)
     assert np.array_equal(regression.predict(X), oracle.predict(X))
+
+
+@pytest.mark.parametrize("tol", [1e-3, 1e-9])
+def test_kernel_values_that_are_not_kept_are_as_good(tol):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(400, 3))
+    y = np.where(X[:, 0] * X[:, 1] > 0, 1, -1)
+    kept, computed = (LSSVM(C=100.0, gamma=0.5, tol=tol, cache_mb=cache).fit(X, y) for cache in (100, 0.1))
+    assert computed.converged_ and computed.gap_ <= tol and computed.kernel_evals_ > 10 * kept.kernel_evals_
+    np.testing.assert_allclose(computed.decision_function(X), kept.decision_function(X), atol=20 * tol)
