@@ -119,6 +119,7 @@ class KernelRows:
             tiles.centred(np.ascontiguousarray(X, np.float64), self.centre, stretch, dense, norm)
             data, indices, indptr = np.empty(0, self.dtype), np.empty(0, np.int32), np.empty(0, np.int64)
             self.tile = TILE
+        self.panel = tiles.panel_width(self.mode, self.dtype.itemsize)
         self.arrays = (dense, data, indices, indptr, norm)
 
     def parameters(self):
@@ -151,7 +152,7 @@ class KernelRows:
 
         def work(low, high):
             tiles.block_part(*self.parameters(), self.arrays, rows[low:high], right.arrays, columns,
-                             self.tile, self._slot(), out[low * stride :], stride)  # fmt: skip
+                             self.tile, self.panel, self._slot(), out[low * stride :], stride)  # fmt: skip
 
         self._over_left_tiles(work, rows.size, threads)
 
@@ -160,7 +161,7 @@ class KernelRows:
 
         def work(low, high):
             tiles.product_part(*self.parameters(), self.arrays, rows[low:high], right.arrays, columns,
-                          coef, self.tile, self._slot(), out[:, low:high])  # fmt: skip
+                          coef, self.tile, self.panel, self._slot(), out[:, low:high])  # fmt: skip
 
         self._over_left_tiles(work, rows.size, threads)
 
