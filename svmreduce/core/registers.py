@@ -7,6 +7,8 @@ of them is a few vectors.
 - dense left rows, six at a time, against panels of two vectors: twelve sums, two vectors, one number;
 - a sparse left row against panels of eight vectors: work for its non-zeros only.
 
+A panel of many features is longer than the first-level cache, so sparse rows meet it in parts of ``IN_CACHE`` features.
+
 Every sum is made feature after feature wherever its rows lie, so a value depends on its two rows alone, and
 k(x, z) = k(z, x) to the last bit.
 """
@@ -21,6 +23,7 @@ from numba.extending import intrinsic
 TOGETHER = 6  # dense left rows
 VECTOR_BYTES = 32
 DENSE_PANEL, SPARSE_PANEL = 2, 8  # vectors
+IN_CACHE = 128  # features of a sparse panel
 
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 
@@ -117,21 +120,21 @@ dense_distances = _dense_sums(of_differences=True)
 
 @intrinsic
 def sparse_products(typing, values, places, begin, end, T, base, A, at):
-    """A[at + c] = Σ_p values[p]·T[base + places[p] + c] for p from begin to end and a panel's columns c. Flat arrays."""
+    """A[at + c] += Σ_p values[p]·T[base + places[p] + c] for p from begin to end and a panel's columns c. Flat arrays."""
 
     def generate(context, builder, signature, args):
         code = _Code(context, builder, signature, args)
         value_of, place_of, t, a = (code.memory(position) for position in (0, 1, 4, 6))
         lanes = code.of(value_of)
-        totals = [code.variable() for _ in range(SPARSE_PANEL)]
-        panel = code.at(t, args[5])
+        panel, out = code.at(t, args[5]), code.at(a, args[7])
+        totals = [code.variable(code.load(out, _number(c * lanes))) for c in range(SPARSE_PANEL)]
         with cgutils.for_range_slice(builder, args[2], args[3], _number(1)) as (p, _):
             value = code.everywhere(builder.load(code.at(value_of, p)))
             feature = code.at(panel, builder.sext(builder.load(code.at(place_of, p)), _I64))
             for c, total in enumerate(totals):
                 code.add_product(value, code.load(feature, _number(c * lanes)), total)
         for c, total in enumerate(totals):
-            code.store(builder.load(total), code.at(a, args[7]), _number(c * lanes))
+            code.store(builder.load(total), out, _number(c * lanes))
         return context.get_dummy_value()
 
     whole = types.int64

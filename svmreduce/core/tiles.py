@@ -17,6 +17,7 @@ import numpy as np
 from svmreduce.core.jit import njit, take
 from svmreduce.core.registers import (
     DENSE_PANEL,
+    IN_CACHE,
     SPARSE_PANEL,
     TOGETHER,
     VECTOR_BYTES,
@@ -101,13 +102,15 @@ def _dense_panels(X, rows, width):
 
 @njit()
 def _sparse_panels(data, indices, indptr, rows, slot, width):
-    """The same over the features that these rows use; ``slot`` (all -1 before) says where each lies."""
-    used = 0
+    """The same over the features that these rows use; ``slot`` (all -1 before) says where each lies, in their order."""
     for j in range(rows.size):
         for p in range(indptr[rows[j]], indptr[rows[j] + 1]):
-            if slot[indices[p]] < 0:
-                slot[indices[p]] = used
-                used += 1
+            slot[indices[p]] = 0
+    used = 0
+    for f in range(slot.size):
+        if slot[f] == 0:
+            slot[f] = used
+            used += 1
     T = np.zeros((rows.size + width - 1) // width * used * width, data.dtype)
     for j in range(rows.size):
         panel, column = j // width * used * width, j % width
@@ -147,25 +150,47 @@ def _dense_sums(distances, X, rows, T, width, A):
 
 
 @njit()
+def _known_features(data, indices, indptr, rows, slot, used, width):
+    """The left rows as values and their places in a panel, and where each row's part of the panel begins."""
+    parts = (used + IN_CACHE - 1) // IN_CACHE
+    most = 0
+    for i in range(rows.size):
+        most += indptr[rows[i] + 1] - indptr[rows[i]]
+    values, places = np.empty(most, data.dtype), np.empty(most, np.int32)
+    begins = np.empty((rows.size, parts + 1), np.int64)
+    count = 0
+    for i in range(rows.size):
+        part = 0
+        begins[i, 0] = count
+        for p in range(indptr[rows[i]], indptr[rows[i] + 1]):
+            place = slot[indices[p]]
+            if place >= 0:
+                while place >= (part + 1) * IN_CACHE:
+                    part += 1
+                    begins[i, part] = count
+                values[count], places[count] = data[p], place * width
+                count += 1
+        while part < parts:
+            part += 1
+            begins[i, part] = count
+    return values, places, begins
+
+
+@njit()
 def _sparse_sums(data, indices, indptr, rows, slot, T, width, A):
     """A[i, j] = x_i · t_j for sparse x_i, whose features outside the panels do not count."""
     n, stride = A.shape
     out = A.reshape(-1)
-    most = 0
-    for i in range(n):
-        most += indptr[rows[i] + 1] - indptr[rows[i]]
-    values, places, begins = np.empty(most, data.dtype), np.empty(most, np.int32), np.zeros(n + 1, np.int64)
-    count = 0
-    for i in range(n):
-        for p in range(indptr[rows[i]], indptr[rows[i] + 1]):
-            if slot[indices[p]] >= 0:
-                values[count], places[count] = data[p], slot[indices[p]] * width
-                count += 1
-        begins[i + 1] = count
-    panel = T.size // stride * width
+    for t in range(out.size):
+        out[t] = 0
+    used = T.size // stride
+    values, places, begins = _known_features(data, indices, indptr, rows, slot, used, width)
     for j0 in range(0, stride, width):
-        for i in range(n):
-            sparse_products(values, places, begins[i], begins[i + 1], T, j0 // width * panel, out, i * stride + j0)
+        for part in range(begins.shape[1] - 1):
+            for i in range(n):
+                begin, end = begins[i, part], begins[i, part + 1]
+                if begin < end:
+                    sparse_products(values, places, begin, end, T, j0 * used, out, i * stride + j0)
 
 
 @njit()
