@@ -110,9 +110,8 @@ def _dense_sums(of_differences: bool):
 
 
 dense_products = _dense_sums(of_differences=False)
-"""A[at + r·stride + c] = Σ_f X[starts[r] + f]·T[base + f·width + c] for the rows r of ``TOGETHER`` and a panel's columns c.
-
-Arrays are flat; ``f`` runs up to d."""
+"""A[at + r·stride + c] = Σ_f X[starts[r] + f]·T[base + f·width + c] for r up to ``TOGETHER``, f up to d, and columns c
+of a panel. Arrays are flat."""
 
 dense_distances = _dense_sums(of_differences=True)
 """The same with squares of differences in place of products."""
@@ -120,7 +119,7 @@ dense_distances = _dense_sums(of_differences=True)
 
 @intrinsic
 def sparse_products(typing, values, places, begin, end, T, base, A, at):
-    """A[at + c] += Σ_p values[p]·T[base + places[p] + c] for p from begin to end and a panel's columns c. Flat arrays."""
+    """A[at + c] += Σ_p values[p]·T[base + places[p] + c] for p from begin to end and the columns c of a panel."""
 
     def generate(context, builder, signature, args):
         code = _Code(context, builder, signature, args)

@@ -30,6 +30,7 @@ from svmreduce.core.working_set import WorkingSet
 from svmreduce.types import DualSolution
 
 FIRST_WORKING_SET = 2048
+FIRST_OF_LONG_ROWS, LONG = 512, 100  # where a kernel value takes more multiplications than this, more rounds cost less
 FIRST_SAMPLE = 8192  # near rows at the start, or one row in eight
 ROUGH = 0.1  # tolerance until the far rows have been seen
 FAR = 0.5  # rows this far on the right side of the margin are far
@@ -104,7 +105,7 @@ class _Search:
         self.target, self.lower, self.upper = target, lower, upper
         self.max_iter, self.threads = max_iter, threads
         self.rng = np.random.default_rng(seed)
-        self.first, self.batch = first, FIRST_WORKING_SET if first is None else first.size
+        self.first = first
         self.n = X.shape[0]
         self.start, self.kink, self.factor = start, kink, factor
         self._measure_in(unit)
@@ -117,6 +118,9 @@ class _Search:
         self.n_iter = self.kernel_evals = self.repairs = self.rounds = 0
         self.near = np.zeros(self.n, bool)
         self._use(suitable_rows(kernel, X, single=tol >= FLOAT32_TOL))
+        self.batch = FIRST_WORKING_SET if self.rows.entries <= LONG else FIRST_OF_LONG_ROWS
+        if first is not None:
+            self.batch = first.size
 
     def _measure_in(self, unit):
         self.unit = unit

@@ -27,7 +27,7 @@ from svmreduce.core.registers import (
 )
 from svmreduce.core.vector import VECTOR, exp_negative, kmod, phi
 
-LINEAR, POLY, RBF, SIGMOID, KMOD = 0, 1, 2, 3, 5  # the codes of svmreduce.kernels; up to 3 also LIBSVM's -t
+LINEAR, POLY, RBF, SIGMOID, TABLE, KMOD = range(6)  # the codes of svmreduce.kernels; up to 4 also LIBSVM's -t
 RADIAL = (RBF, KMOD)  # functions of the squared distance, 1 where it is 0
 DIFFERENCES, PRODUCT, SCATTER = 0, 1, 2
 LEFT = 96  # left rows in a tile
