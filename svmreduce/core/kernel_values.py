@@ -21,6 +21,7 @@ from svmreduce.errors import InputError
 
 FEW_FEATURES = 16  # up to here differences cost little more than products
 TILE = 512  # right rows in a tile
+STRIPS = 16  # of half a matrix, whatever the number of threads
 BAND = 256  # left rows of a mixture or a table at a time
 MANY_COLUMNS = 1 << 16  # sparse columns are renumbered beyond this
 SCATTER_TILE_BYTES = 1 << 22  # a sparse tile is densified: keep it near the cache
@@ -148,12 +149,17 @@ class KernelRows:
         """k(x, x) of every row, in double."""
         return tiles.diagonal(*self.parameters()[1:], self.arrays[4])
 
-    def block(self, rows, right, columns, out, stride, threads=1):
-        """out[i*stride + j] = k(row i, column j) for these rows of self and columns of ``right``."""
+    def block(self, rows, right, columns, out, stride, threads=1, diagonal=None):
+        """out[i*stride + j] = k(row i, column j) for these rows of self and columns of ``right``.
+
+        Where column i + ``diagonal`` is row i, values beyond it may be left out: those before it are the same.
+        """
+        if diagonal is None:
+            diagonal = columns.size
 
         def work(low, high):
-            tiles.block_part(*self.parameters(), self.arrays, rows[low:high], right.arrays, columns,
-                             self.tile, self.panel, self._slot(), out[low * stride :], stride)  # fmt: skip
+            tiles.block_part(*self.parameters(), self.arrays, rows[low:high], right.arrays, columns, self.tile,
+                             self.panel, self._slot(), out[low * stride :], stride, diagonal + low)  # fmt: skip
 
         self._over_left_tiles(work, rows.size, threads)
 
@@ -165,6 +171,18 @@ class KernelRows:
                           coef, self.tile, self.panel, self._slot(), out[:, low:high])  # fmt: skip
 
         self._over_left_tiles(work, rows.size, threads)
+
+    def products_with_all(self, coef, threads=1):
+        """K·coef of all rows, from half of K: strips of equal area, whose sums are added in their order."""
+        edges = [min(self.n, math.ceil(self.n * (s / STRIPS) ** 0.5 / LEFT) * LEFT) for s in range(STRIPS + 1)]
+
+        def work(strip):
+            out = np.zeros(self.n)
+            tiles.symmetric_part(*self.parameters(), self.arrays, edges[strip], edges[strip + 1], coef, self.tile,
+                                 self.panel, self._slot(), out)  # fmt: skip
+            return out
+
+        return sum(in_threads(work, STRIPS, threads))
 
     def _over_left_tiles(self, work, rows, threads):
         """Share whole tiles among threads: the same tiles whatever the count, so the same rounding."""
@@ -191,7 +209,7 @@ class MixedRows:
     def rounding(self) -> float:
         return sum(weight * part.rounding() for weight, part in zip(self.weights, self.parts, strict=True))
 
-    def block(self, rows, right, columns, out, stride, threads=1):
+    def block(self, rows, right, columns, out, stride, threads=1, diagonal=None):
         for low in range(0, rows.size, BAND):
             band = rows[low : low + BAND]
             total, room = np.zeros((2, band.size, columns.size), self.dtype)
@@ -206,6 +224,10 @@ class MixedRows:
     def add_products(self, rows, right, columns, coef, out, threads=1):
         for weight, own, other in zip(self.weights, self.parts, right.parts, strict=True):
             own.add_products(rows, other, columns, weight * coef, out, threads)
+
+    def products_with_all(self, coef, threads=1):
+        return sum(part.products_with_all(weight * coef, threads)
+                   for weight, part in zip(self.weights, self.parts, strict=True))  # fmt: skip
 
 
 class TableRows:
@@ -234,7 +256,7 @@ class TableRows:
         for low in range(0, rows.size, BAND):
             yield low, self.values[np.ix_(rows[low : low + BAND], places)]
 
-    def block(self, rows, right, columns, out, stride, threads=1):
+    def block(self, rows, right, columns, out, stride, threads=1, diagonal=None):
         for low, band in self._bands(rows, right, columns):
             for i, values in enumerate(band):
                 out[(low + i) * stride : (low + i) * stride + columns.size] = values
@@ -242,6 +264,11 @@ class TableRows:
     def add_products(self, rows, right, columns, coef, out, threads=1):
         for low, band in self._bands(rows, right, columns):
             out[:, low : low + band.shape[0]] += coef @ band.T
+
+    def products_with_all(self, coef, threads=1):
+        every, out = np.arange(self.n), np.zeros((1, self.n))
+        self.add_products(every, self, every, coef[None], out, threads)
+        return out[0]
 
 
 def kernel_rows(kernel, X, dtype=np.float32, like=None) -> KernelRows | MixedRows | TableRows:

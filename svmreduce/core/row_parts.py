@@ -95,8 +95,8 @@ class ReadyPart:
         self.ready, self.rows = ready, rows
         self.n, self.dtype, self.arrays, self.entries = rows.size, ready.dtype, ready.arrays, ready.entries
 
-    def block(self, rows, right, columns, out, stride, threads=1):
-        self.ready.block(self.rows[rows], right.ready, right.rows[columns], out, stride, threads)
+    def block(self, rows, right, columns, out, stride, threads=1, diagonal=None):
+        self.ready.block(self.rows[rows], right.ready, right.rows[columns], out, stride, threads, diagonal)
 
     def add_products(self, rows, right, columns, coef, out, threads=1):
         self.ready.add_products(self.rows[rows], right.ready, right.rows[columns], coef, out, threads)

@@ -117,6 +117,7 @@ class _Search:
         self.intercept, self.bracket = 0.0, (-np.inf, np.inf)
         self.n_iter = self.kernel_evals = self.repairs = self.rounds = 0
         self.near = np.zeros(self.n, bool)
+        self.knows_objective = False  # whether v is double where β is not zero
         self._use(suitable_rows(kernel, X, single=tol >= FLOAT32_TOL))
         self.batch = FIRST_WORKING_SET if self.rows.entries <= LONG else FIRST_OF_LONG_ROWS
         if first is not None:
@@ -285,13 +286,14 @@ class _Search:
         return np.inf if np.isnan(high - low) else max(0.0, high - low)
 
     def _certified(self):
-        """Compute v in double where it could change the verdict; true when the tolerance still holds."""
+        """Compute v in double where it could change the verdict, or the objective; true if the tolerance still holds."""
         if self.rows.dtype == np.float64:
             return True
-        check = np.flatnonzero(self._violation() > -20 * self.tol)
+        check = np.flatnonzero((self._violation() > -20 * self.tol) | (self.beta != 0))
         rounded = self.v[check]
         self.v[check] = self._exact_v(check)
         if self._gap() <= self.tol:
+            self.knows_objective = True
             return True
         self.repairs += 1
         if self.repairs > REPAIRS or np.abs(rounded - self.v[check]).max() > self.tol:
@@ -308,15 +310,17 @@ class _Search:
         support = np.flatnonzero(self.beta)
         if not support.size:
             return self.target[which]
-        right = kernel_rows(self.kernel, self.X[support], np.float64)
-        out = np.zeros((1, which.size))
-        for start in range(0, which.size, FIRST_SAMPLE):  # in parts: no double copy of all rows
-            part = slice(start, start + FIRST_SAMPLE)
-            left = kernel_rows(self.kernel, self.X[which[part]], np.float64, like=right)
-            left.add_products(np.arange(left.n), right, np.arange(support.size), self.beta[None, support],
-                              out[:, part], self.threads)  # fmt: skip
-        self.kernel_evals += which.size * support.size
-        return self.target[which] - out[0]
+        right, coef = kernel_rows(self.kernel, self.X[support], np.float64), self.beta[support]
+        f = np.zeros(self.n)
+        f[support] = right.products_with_all(coef, self.threads)
+        others = which[self.beta[which] == 0]
+        for start in range(0, others.size, FIRST_SAMPLE):  # in parts: no double copy of all rows
+            part = others[start : start + FIRST_SAMPLE]
+            left, out = kernel_rows(self.kernel, self.X[part], np.float64, like=right), np.zeros((1, part.size))
+            left.add_products(np.arange(part.size), right, np.arange(support.size), coef[None], out, self.threads)
+            f[part] = out[0]
+        self.kernel_evals += support.size * (support.size + 1) // 2 + others.size * support.size
+        return self.target[which] - f[which]
 
     def _round_to_bounds(self):
         """Sums of bounds are not exact: a row that takes up the rest is not free, or the intercept would be its own."""
@@ -331,7 +335,7 @@ class _Search:
     def _v_of_support(self):
         """v in double where β is not zero: float32 sums of large β leave the objective wrong in the fifth digit."""
         v, evals = self.v, self.kernel_evals
-        if self.rows.dtype == np.float32:
+        if self.rows.dtype == np.float32 and not self.knows_objective:
             v, support = v.copy(), np.flatnonzero(self.beta)
             v[support] = self._exact_v(support)
         self.kernel_evals = evals  # the counter is of the search; this only reports what it found

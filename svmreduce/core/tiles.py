@@ -230,8 +230,10 @@ def panel_width(mode: int, itemsize: int) -> int:
 
 
 @njit()
-def block_part(mode, code, gamma, coef0, degree, left, left_rows, right, right_rows, tile, width, slot, out, stride):
-    """out[i*stride + j] = k(left_rows[i], right_rows[j])."""
+def block_part(
+    mode, code, gamma, coef0, degree, left, left_rows, right, right_rows, tile, width, slot, out, stride, diagonal
+):
+    """out[i*stride + j] = k(left_rows[i], right_rows[j]); tiles with j > i + diagonal throughout may be left out."""
     for j0 in range(0, right_rows.size, tile):
         columns = right_rows[j0 : j0 + tile]
         T = _panels_of(mode, right, columns, slot, width)
@@ -239,6 +241,8 @@ def block_part(mode, code, gamma, coef0, degree, left, left_rows, right, right_r
         room = np.empty(LEFT * right_norm.size, T.dtype)
         for i0 in range(0, left_rows.size, LEFT):
             rows = left_rows[i0 : i0 + LEFT]
+            if j0 >= i0 + rows.size + diagonal:
+                continue
             A = room[: rows.size * right_norm.size].reshape((rows.size, right_norm.size))
             _fill(mode, code, gamma, coef0, degree, left, rows, T, width, right_norm, slot, A)
             for i in range(rows.size):
@@ -275,6 +279,43 @@ def product_part(mode, code, gamma, coef0, degree, left, left_rows, right, right
                 _weighted_sums(A, coef[k, j0 : j0 + columns.size], out[k, i0 : i0 + rows.size])
         if mode == SCATTER:
             _clear_slots(right[2], right[3], columns, slot)
+
+
+@njit(fastmath=VECTOR)
+def _both_ways(a, coef, own, sums, most):
+    """sums[j] += a[j]·own for j < most; returns Σ_j a[j]·coef[j]."""
+    s = 0.0
+    for j in range(most):
+        x = np.float64(a[j])
+        s += x * coef[j]
+        sums[j] += x * own
+    return s
+
+
+@njit()
+def symmetric_part(mode, code, gamma, coef0, degree, rows, low, high, coef, tile, width, slot, out):
+    """out[i] += Σ_j k(i, j)·coef[j] and out[j] += k(i, j)·coef[i], for the rows i from low to high and all j < i; the
+    diagonal once. Together, over all i, K·coef for half of the values."""
+    n = rows[4].size
+    every = np.arange(n)
+    for j0 in range(0, high, tile):
+        columns = every[j0 : min(high, j0 + tile)]
+        T = _panels_of(mode, rows, columns, slot, width)
+        right_norm = _padded(rows[4], columns, width)
+        room = np.empty(LEFT * right_norm.size, T.dtype)
+        for i0 in range(low, high, LEFT):
+            own = every[i0 : min(high, i0 + LEFT)]
+            if j0 >= i0 + own.size:
+                continue
+            A = room[: own.size * right_norm.size].reshape((own.size, right_norm.size))
+            _fill(mode, code, gamma, coef0, degree, rows, own, T, width, right_norm, slot, A)
+            for i in range(own.size):
+                most = min(columns.size, i0 + i - j0)
+                out[i0 + i] += _both_ways(A[i], coef[j0:], coef[i0 + i], out[j0:], most)
+                if 0 <= most < columns.size:
+                    out[i0 + i] += np.float64(A[i, most]) * coef[i0 + i]
+        if mode == SCATTER:
+            _clear_slots(rows[2], rows[3], columns, slot)
 
 
 @njit()

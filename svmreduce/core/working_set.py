@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmreduce.core.jit import njit
+from svmreduce.core.jit import in_threads, njit
 
 LEAST_ROWS = 256  # with fewer the solver may cycle
 
@@ -33,12 +33,12 @@ def _widen(K, n, old, new):
 
 @njit()
 def _mirror(K, stride, first, n):
-    """Copy the rows from ``first`` on into the columns from ``first`` on, in square tiles."""
+    """Copy the rows from ``first`` on, up to the diagonal, into the columns, in square tiles."""
     tile = 32
-    for a0 in range(0, first, tile):
-        for b0 in range(first, n, tile):
-            for a in range(a0, min(first, a0 + tile)):
-                for b in range(b0, min(n, b0 + tile)):
+    for b0 in range(first, n, tile):
+        for a0 in range(0, min(n, b0 + tile), tile):
+            for a in range(a0, min(n, a0 + tile)):
+                for b in range(max(b0, a + 1), min(n, b0 + tile)):
                     K[a * stride + b] = K[b * stride + a]
 
 
@@ -73,11 +73,13 @@ class WorkingSet:
             _widen(self.K, first, self.stride, stride)
             self.stride = stride
         self.members = np.concatenate([self.members, new])
-        self.rows.block(new, self.rows, self.members, self.K[first * self.stride :], self.stride, threads)
-        _mirror(self.K, self.stride, first, n)
+        self.rows.block(new, self.rows, self.members, self.K[first * self.stride :], self.stride, threads, first)
+        pieces = 1 if threads == 1 else 4 * threads
+        edges = [first + new.size * p // pieces for p in range(pieces + 1)]
+        in_threads(lambda p: _mirror(self.K, self.stride, edges[p], edges[p + 1]), pieces, threads)
         # from the block itself: a diagonal rounded in another way would spoil the curvature k_ii + k_jj − 2k_ij
         self.diagonal = np.append(self.diagonal, self.K[np.arange(first, n) * (self.stride + 1)])
-        return new.size * n
+        return new.size * first + new.size * (new.size + 1) // 2
 
     def keep(self, which: np.ndarray):
         """Keep only the members marked in this mask."""
