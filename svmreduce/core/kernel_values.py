@@ -19,7 +19,7 @@ from svmreduce.core.row_parts import ReadyPart, RowPart, csr_rows, without_zeros
 from svmreduce.core.tiles import DIFFERENCES, KMOD, LEFT, LINEAR, POLY, PRODUCT, RADIAL, SCATTER, TABLE
 from svmreduce.errors import InputError
 
-FEW_FEATURES = 16  # up to here differences cost little more than products
+FEW_FEATURES = 64  # up to here differences cost little more than products
 TILE = 512  # right rows in a tile
 STRIPS = 16  # of half a matrix, whatever the number of threads
 BAND = 256  # left rows of a mixture or a table at a time

@@ -37,6 +37,7 @@ FAR = 0.5  # rows this far on the right side of the margin are far
 FLOAT32_STEPS = 20  # pair steps per row that float32 gets
 SAFETY = 0.9  # aim a little below the tolerance
 MOST_IDLE_ROUNDS = 10  # in a row without a step: rounding leaves nothing to gain, and the loop would not end
+WRONG = 10  # times the tolerance: more than this rounding must not spoil, or rows that were not looked at could matter
 REPAIRS = 3  # corrections from double before the solver goes on in double
 
 
@@ -286,17 +287,18 @@ class _Search:
         return np.inf if np.isnan(high - low) else max(0.0, high - low)
 
     def _certified(self):
-        """Compute v in double where it could change the verdict, or the objective; true if the tolerance still holds."""
+        """Compute v in double where it could change the verdict, and the objective; true if the tolerance holds."""
         if self.rows.dtype == np.float64:
             return True
-        check = np.flatnonzero((self._violation() > -20 * self.tol) | (self.beta != 0))
-        rounded = self.v[check]
+        decides = self._violation() > -2 * WRONG * self.tol
+        check = np.flatnonzero(decides | (self.beta != 0))
+        rounded = self.v[decides]
         self.v[check] = self._exact_v(check)
         if self._gap() <= self.tol:
             self.knows_objective = True
             return True
         self.repairs += 1
-        if self.repairs > REPAIRS or np.abs(rounded - self.v[check]).max() > self.tol:
+        if self.repairs > REPAIRS or np.abs(rounded - self.v[decides]).max() > WRONG * self.tol:
             self._go_on_in_double()
         return False
 

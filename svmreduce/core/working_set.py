@@ -1,8 +1,8 @@
 """The rows that are being optimised, with all kernel values among them.
 
 The values lie in one buffer of at most the memory given, row after row with some slack, so that rows
-can come and go without a second copy: leaving rows are squeezed out in place, and the slack is widened
-in place when it is used up.
+can come and go without a second copy: the last rows take the places of those that leave, and the slack is
+widened in place when it is used up.
 """
 
 from __future__ import annotations
@@ -15,12 +15,16 @@ LEAST_ROWS = 256  # with fewer the solver may cycle
 
 
 @njit()
-def _squeeze(K, stride, keep):
-    """Keep these rows and columns (ascending), in place: every value moves towards the front."""
-    for a in range(keep.size):
-        source = K[keep[a] * stride :]
-        for b in range(keep.size):
-            K[a * stride + b] = source[keep[b]]
+def _move(K, stride, n, sources, targets):
+    """Rows and columns ``sources`` of n go to the places ``targets``, in place."""
+    for a in range(n):
+        row = K[a * stride :]
+        for m in range(sources.size):
+            row[targets[m]] = row[sources[m]]
+    for m in range(sources.size):
+        source, target = K[sources[m] * stride :], K[targets[m] * stride :]
+        for b in range(n):
+            target[b] = source[b]
 
 
 @njit()
@@ -82,9 +86,10 @@ class WorkingSet:
         return new.size * first + new.size * (new.size + 1) // 2
 
     def keep(self, which: np.ndarray):
-        """Keep only the members marked in this mask."""
-        kept = np.flatnonzero(which)
-        if kept.size < self.size:
-            _squeeze(self.K, self.stride, kept)
-            self.members = self.members[kept]
-            self.diagonal = self.diagonal[kept]
+        """Keep only the members marked in this mask; the last ones take the places of those that leave."""
+        kept = int(np.count_nonzero(which))
+        targets, sources = np.flatnonzero(~which[:kept]), kept + np.flatnonzero(which[kept:])
+        _move(self.K, self.stride, self.size, sources, targets)
+        for values in (self.members, self.diagonal):
+            values[targets] = values[sources]
+        self.members, self.diagonal = self.members[:kept], self.diagonal[:kept]
