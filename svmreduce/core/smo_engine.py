@@ -248,7 +248,7 @@ class _Search:
             new = new[np.argpartition(-violation[new], wanted)[:wanted]]
         useful = violation[members] > -self.far
         if 4 * np.sum(~useful) > members.size or members.size + new.size > capacity:
-            self.work.keep(useful)  # squeezing the block is not free: a few idle rows may stay
+            self.work.keep(useful)  # moving rows is not free: a few idle ones may stay
             members = self.work.members
         excess = self.work.size + new.size - capacity
         if excess > 0:

@@ -85,11 +85,14 @@ class WorkingSet:
         self.diagonal = np.append(self.diagonal, self.K[np.arange(first, n) * (self.stride + 1)])
         return new.size * first + new.size * (new.size + 1) // 2
 
-    def keep(self, which: np.ndarray):
-        """Keep only the members marked in this mask; the last ones take the places of those that leave."""
-        kept = int(np.count_nonzero(which))
-        targets, sources = np.flatnonzero(~which[:kept]), kept + np.flatnonzero(which[kept:])
+    def keep(self, which: np.ndarray) -> np.ndarray:
+        """Keep only the members marked in this mask; the last ones take the places of those that leave.
+
+        Returns the old places of the members in their new order.
+        """
+        order = np.arange(np.count_nonzero(which))
+        targets, sources = np.flatnonzero(~which[: order.size]), order.size + np.flatnonzero(which[order.size :])
         _move(self.K, self.stride, self.size, sources, targets)
-        for values in (self.members, self.diagonal):
-            values[targets] = values[sources]
-        self.members, self.diagonal = self.members[:kept], self.diagonal[:kept]
+        order[targets] = sources
+        self.members, self.diagonal = self.members[order], self.diagonal[order]
+        return order
