@@ -9,8 +9,7 @@ of them is a few vectors.
 
 A panel of many features is longer than the first-level cache, so sparse rows meet it in parts of ``IN_CACHE`` features.
 
-Every sum is made feature after feature wherever its rows lie, so a value depends on its two rows alone, and
-k(x, z) = k(z, x) to the last bit.
+Every sum is made feature after feature wherever its rows lie, so it depends on its two rows alone, to the last bit.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def finish(code, gamma, coef0, degree, have_distances, left_norm, right_norm, A)
             else:
                 norm = left_norm[i]
                 for j in range(b):
-                    a[j] = exp_negative(min(zero, g * (two * a[j] - (norm + right_norm[j]))))
+                    a[j] = exp_negative(min(zero, g * (two * a[j] - norm - right_norm[j])))
         elif code == POLY:
             for j in range(b):
                 base = g * a[j] + c
