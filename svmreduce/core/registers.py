@@ -4,7 +4,7 @@ Sums stay in vector registers while one loop runs over the features; BLAS does t
 knows no zeros. Right rows come in *panels*: ``width`` rows side by side, feature by feature, so that one feature of all
 of them is a few vectors.
 
-- dense left rows, six at a time, against panels of two vectors: twelve sums, two vectors, one number;
+- dense left rows, four at a time, against panels of two vectors: more sums at once were slower;
 - a sparse left row against panels of eight vectors: work for its non-zeros only.
 
 A panel of many features is longer than the first-level cache, so sparse rows meet it in parts of ``IN_CACHE`` features.
@@ -19,7 +19,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-TOGETHER = 6  # dense left rows
+TOGETHER = 4  # dense left rows
 VECTOR_BYTES = 32
 DENSE_PANEL, SPARSE_PANEL = 2, 8  # vectors
 IN_CACHE = 128  # features of a sparse panel
