@@ -100,7 +100,7 @@ def _covertype(rows: int) -> dict:
 
 
 def _unit(X) -> float:
-    """Seconds for one kernel value by numpy: a float32 product of 2,048 rows with as many others, and exp; the least."""
+    """Seconds for one kernel value by numpy: a float32 product of 2,048 rows with others, and exp; the least."""
     left, right = -X[:2048].astype(np.float32), X[2048:4096].astype(np.float32)
     values, times = np.empty((2048, 2048), np.float32), []
     for _ in range(30):
