@@ -301,11 +301,11 @@ class _Search:
         is_full = self.work is not None and self.work.size + new.size > self.work.capacity
         if 4 * idle.sum() > idle.size or (is_full and idle.any()):
             self.in_view[self.members[idle]] = False
-            self.members, self.alpha, self.g = self.members[~idle], self.alpha[~idle], self.g[~idle]
             if self.work is None:
-                self.cache = None
+                order, self.cache = np.flatnonzero(~idle), None
             else:
-                self.work.keep(~idle)
+                order = self.work.keep(~idle)
+            self.members, self.alpha, self.g = self.members[order], self.alpha[order], self.g[order]
         self.members = np.append(self.members, new)
         self.alpha, self.g = np.append(self.alpha, np.zeros(new.size)), np.append(self.g, g)
         if self.work is not None and self.members.size <= self.work.capacity:

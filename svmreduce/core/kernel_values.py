@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import threading
-from contextlib import nullcontext
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -15,13 +15,14 @@ from threadpoolctl import ThreadpoolController
 
 from svmreduce.core import tiles
 from svmreduce.core.jit import in_threads, resolve_threads
-from svmreduce.core.tiles import DIFFERENCES, KMOD, LEFT, LINEAR, POLY, PRODUCT, RADIAL, SCATTER
+from svmreduce.core.row_parts import ReadyPart, RowPart, csr_rows, without_zeros
+from svmreduce.core.tiles import DIFFERENCES, KMOD, LEFT, LINEAR, POLY, PRODUCT, RADIAL, SCATTER, TABLE
 from svmreduce.errors import InputError
 
-FEW_FEATURES = 16  # up to here differences beat a BLAS call
+FEW_FEATURES = 64  # up to here differences cost little more than products
 TILE = 512  # right rows in a tile
+STRIPS = 16  # of half a matrix, whatever the number of threads
 BAND = 256  # left rows of a mixture or a table at a time
-TABLE = 4  # the code of kernel values that come with the rows
 MANY_COLUMNS = 1 << 16  # sparse columns are renumbered beyond this
 SCATTER_TILE_BYTES = 1 << 22  # a sparse tile is densified: keep it near the cache
 FLOAT32_TOL = 1e-4  # below this tolerance solvers take kernel values in double
@@ -107,8 +108,8 @@ class KernelRows:
             self.columns, indices = _few_columns(X, None if like is None else like.columns)
             self.width = X.shape[1] if self.columns is None else len(self.columns) + 1
             dense = np.empty((0, 0), self.dtype)
-            mean_entries = X.nnz / max(1, self.n)
-            width = SCATTER_TILE_BYTES / (self.dtype.itemsize * max(1.0, min(self.d, 32 * mean_entries)))
+            features = min(self.d, 32 * X.nnz / max(1, self.n))  # that a tile is likely to use
+            width = SCATTER_TILE_BYTES / (self.dtype.itemsize * max(1.0, features))
             self.tile = int(min(TILE, max(64, width // 64 * 64)))
         else:
             radial = kernel.code in RADIAL
@@ -119,6 +120,8 @@ class KernelRows:
             tiles.centred(np.ascontiguousarray(X, np.float64), self.centre, stretch, dense, norm)
             data, indices, indptr = np.empty(0, self.dtype), np.empty(0, np.int32), np.empty(0, np.int64)
             self.tile = TILE
+        self.entries = X.nnz / max(1, self.n) if self.mode == SCATTER else self.d  # multiplications for one value
+        self.panel = tiles.panel_width(self.mode, self.dtype.itemsize)
         self.arrays = (dense, data, indices, indptr, norm)
 
     def parameters(self):
@@ -146,12 +149,17 @@ class KernelRows:
         """k(x, x) of every row, in double."""
         return tiles.diagonal(*self.parameters()[1:], self.arrays[4])
 
-    def block(self, rows, right, columns, out, stride, threads=1):
-        """out[i*stride + j] = k(row i, column j) for these rows of self and columns of ``right``."""
+    def block(self, rows, right, columns, out, stride, threads=1, diagonal=None):
+        """out[i*stride + j] = k(row i, column j) for these rows of self and columns of ``right``.
+
+        Where column i + ``diagonal`` is row i, values beyond it may be left out: those before it are the same.
+        """
+        if diagonal is None:
+            diagonal = columns.size
 
         def work(low, high):
-            tiles.block_part(*self.parameters(), self.arrays, rows[low:high], right.arrays, columns,
-                             self.tile, self._slot(), out[low * stride :], stride)  # fmt: skip
+            tiles.block_part(*self.parameters(), self.arrays, rows[low:high], right.arrays, columns, self.tile,
+                             self.panel, self._slot(), out[low * stride :], stride, diagonal + low)  # fmt: skip
 
         self._over_left_tiles(work, rows.size, threads)
 
@@ -160,17 +168,28 @@ class KernelRows:
 
         def work(low, high):
             tiles.product_part(*self.parameters(), self.arrays, rows[low:high], right.arrays, columns,
-                          coef, self.tile, self._slot(), out[:, low:high])  # fmt: skip
+                          coef, self.tile, self.panel, self._slot(), out[:, low:high])  # fmt: skip
 
         self._over_left_tiles(work, rows.size, threads)
+
+    def products_with_all(self, coef, threads=1):
+        """K·coef of all rows, from half of K: strips of equal area, whose sums are added in their order."""
+        edges = [min(self.n, math.ceil(self.n * (s / STRIPS) ** 0.5 / LEFT) * LEFT) for s in range(STRIPS + 1)]
+
+        def work(strip):
+            out = np.zeros(self.n)
+            tiles.symmetric_part(*self.parameters(), self.arrays, edges[strip], edges[strip + 1], coef, self.tile,
+                                 self.panel, self._slot(), out)  # fmt: skip
+            return out
+
+        return sum(in_threads(work, STRIPS, threads))
 
     def _over_left_tiles(self, work, rows, threads):
         """Share whole tiles among threads: the same tiles whatever the count, so the same rounding."""
         tiles_in_all = math.ceil(rows / LEFT)
         pieces = 1 if threads == 1 else min(4 * threads, tiles_in_all)  # a few each, to even out unequal speed
         edges = [min(rows, tiles_in_all * p // pieces * LEFT) for p in range(pieces + 1)] if rows else [0]
-        with single_threaded_blas if self.mode == PRODUCT else nullcontext():
-            in_threads(lambda p: work(edges[p], edges[p + 1]), len(edges) - 1, threads)
+        in_threads(lambda p: work(edges[p], edges[p + 1]), len(edges) - 1, threads)
 
 
 class MixedRows:
@@ -182,6 +201,7 @@ class MixedRows:
         self.parts = [KernelRows(part, X, dtype, other) for part, other in zip(mixture.parts, likes, strict=True)]
         self.n, self.dtype = self.parts[0].n, self.parts[0].dtype
         self.arrays = tuple(array for part in self.parts for array in part.arrays)
+        self.entries = sum(part.entries for part in self.parts)
 
     def diagonal(self):
         return sum(weight * part.diagonal() for weight, part in zip(self.weights, self.parts, strict=True))
@@ -189,7 +209,7 @@ class MixedRows:
     def rounding(self) -> float:
         return sum(weight * part.rounding() for weight, part in zip(self.weights, self.parts, strict=True))
 
-    def block(self, rows, right, columns, out, stride, threads=1):
+    def block(self, rows, right, columns, out, stride, threads=1, diagonal=None):
         for low in range(0, rows.size, BAND):
             band = rows[low : low + BAND]
             total, room = np.zeros((2, band.size, columns.size), self.dtype)
@@ -205,6 +225,10 @@ class MixedRows:
         for weight, own, other in zip(self.weights, self.parts, right.parts, strict=True):
             own.add_products(rows, other, columns, weight * coef, out, threads)
 
+    def products_with_all(self, coef, threads=1):
+        return sum(part.products_with_all(weight * coef, threads)
+                   for weight, part in zip(self.weights, self.parts, strict=True))  # fmt: skip
+
 
 class TableRows:
     """Kernel values that were computed elsewhere: each row holds its own number (from 1 on), then all its values.
@@ -216,7 +240,7 @@ class TableRows:
         self.n, self.dtype = X.shape[0], np.dtype(dtype)
         self.values = X
         self.numbers = X[:, 0].astype(np.int64)
-        self.arrays = ()
+        self.arrays, self.entries = (), 0
 
     def diagonal(self):
         return self.values[np.arange(self.n), self.numbers]
@@ -232,7 +256,7 @@ class TableRows:
         for low in range(0, rows.size, BAND):
             yield low, self.values[np.ix_(rows[low : low + BAND], places)]
 
-    def block(self, rows, right, columns, out, stride, threads=1):
+    def block(self, rows, right, columns, out, stride, threads=1, diagonal=None):
         for low, band in self._bands(rows, right, columns):
             for i, values in enumerate(band):
                 out[(low + i) * stride : (low + i) * stride + columns.size] = values
@@ -241,15 +265,23 @@ class TableRows:
         for low, band in self._bands(rows, right, columns):
             out[:, low : low + band.shape[0]] += coef @ band.T
 
+    def products_with_all(self, coef, threads=1):
+        every, out = np.arange(self.n), np.zeros((1, self.n))
+        self.add_products(every, self, every, coef[None], out, threads)
+        return out[0]
+
 
 def kernel_rows(kernel, X, dtype=np.float32, like=None) -> KernelRows | MixedRows | TableRows:
     """Rows made ready for a kernel, a mixture of kernels, or a table of kernel values."""
     kind = MixedRows if kernel.is_mixture else TableRows if kernel.code == TABLE else KernelRows
-    return kind(kernel, X, dtype, like)
+    return kind(kernel, X[:] if isinstance(X, RowPart) else X, dtype, like)
 
 
-def suitable_rows(kernel, X, single: bool = True) -> KernelRows | MixedRows:
+def suitable_rows(kernel, X, single: bool = True) -> KernelRows | MixedRows | TableRows | ReadyPart:
     """Rows in float32 if it is wanted and holds the kernel values well enough, else in double."""
+    if isinstance(X, RowPart):
+        ready = X.whole.ready(single, lambda whole: suitable_rows(kernel, whole, single))
+        return ReadyPart(ready, X.rows)
     rows = kernel_rows(kernel, X, np.float32 if single else np.float64)
     largest = np.abs(rows.diagonal()).max()
     if single and not (largest <= FLOAT32_LARGEST and rows.rounding() <= FLOAT32_ROUNDING * largest):
@@ -260,8 +292,9 @@ def suitable_rows(kernel, X, single: bool = True) -> KernelRows | MixedRows:
 
 
 def _pair(kernel, X, Z, dtype):
+    Z = without_zeros(kernel, Z)
     if sparse.issparse(X) != sparse.issparse(Z):
-        X, Z = sparse.csr_matrix(X), sparse.csr_matrix(Z)
+        X, Z = csr_rows(X), csr_rows(Z)
     right = kernel_rows(kernel, Z, dtype)
     return kernel_rows(kernel, X, dtype, like=right), right
 
@@ -279,8 +312,17 @@ def decision_function(kernel, X, vectors, coef, threads=None, dtype=np.float64):
 
     ``dtype`` is that of the kernel values; sums are double.
     """
+    return decision_shares(kernel, X, vectors, coef, [0, vectors.shape[0]], threads, dtype)[0]
+
+
+def decision_shares(kernel, X, vectors, coef, ends, threads=None, dtype=np.float64):
+    """The same, one array for the vectors from ``ends[0]`` to ``ends[1]``, one for those up to ``ends[2]``, …"""
     left, right = _pair(kernel, X, vectors, dtype)
     coef = np.ascontiguousarray(np.asarray(coef, np.float64).T)
-    out = np.zeros((coef.shape[0], left.n))
-    left.add_products(np.arange(left.n), right, np.arange(right.n), coef, out, resolve_threads(threads))
-    return out.T
+    rows, shares = np.arange(left.n), []
+    for begin, end in pairwise(ends):
+        out = np.zeros((coef.shape[0], left.n))
+        own = np.ascontiguousarray(coef[:, begin:end])
+        left.add_products(rows, right, np.arange(begin, end), own, out, resolve_threads(threads))
+        shares.append(out.T)
+    return shares

@@ -68,8 +68,8 @@ class Hessian:
         self.size = diagonal.max() + 1.0 + 1.0 / np.mean(1.0 / ridge)
         self.values = 0  # kernel values computed so far
 
-    def block(self, rows, _, columns, out, stride, threads=None):
-        """out[i*stride + j] = q of row i and column j."""
+    def block(self, rows, _, columns, out, stride, threads=None, diagonal=None):
+        """out[i*stride + j] = q of row i and column j, also beyond the diagonal."""
         if self.rows.mode != DIFFERENCES and FEW * rows.size < columns.size:
             return self.spread(columns, rows, out, stride * np.arange(rows.size))
         self.rows.block(rows, self.rows, columns, out, stride, threads or self.threads)

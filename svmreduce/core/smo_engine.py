@@ -30,12 +30,14 @@ from svmreduce.core.working_set import WorkingSet
 from svmreduce.types import DualSolution
 
 FIRST_WORKING_SET = 2048
+FIRST_OF_LONG_ROWS, LONG = 512, 100  # where a kernel value takes more multiplications than this, more rounds cost less
 FIRST_SAMPLE = 8192  # near rows at the start, or one row in eight
 ROUGH = 0.1  # tolerance until the far rows have been seen
 FAR = 0.5  # rows this far on the right side of the margin are far
 FLOAT32_STEPS = 20  # pair steps per row that float32 gets
 SAFETY = 0.9  # aim a little below the tolerance
 MOST_IDLE_ROUNDS = 10  # in a row without a step: rounding leaves nothing to gain, and the loop would not end
+WRONG = 10  # times the tolerance: more than this rounding must not spoil, or rows that were not looked at could matter
 REPAIRS = 3  # corrections from double before the solver goes on in double
 
 
@@ -104,7 +106,7 @@ class _Search:
         self.target, self.lower, self.upper = target, lower, upper
         self.max_iter, self.threads = max_iter, threads
         self.rng = np.random.default_rng(seed)
-        self.first, self.batch = first, FIRST_WORKING_SET if first is None else first.size
+        self.first = first
         self.n = X.shape[0]
         self.start, self.kink, self.factor = start, kink, factor
         self._measure_in(unit)
@@ -116,7 +118,11 @@ class _Search:
         self.intercept, self.bracket = 0.0, (-np.inf, np.inf)
         self.n_iter = self.kernel_evals = self.repairs = self.rounds = 0
         self.near = np.zeros(self.n, bool)
+        self.knows_objective = False  # whether v is double where β is not zero
         self._use(suitable_rows(kernel, X, single=tol >= FLOAT32_TOL))
+        self.batch = FIRST_WORKING_SET if self.rows.entries <= LONG else FIRST_OF_LONG_ROWS
+        if first is not None:
+            self.batch = first.size
 
     def _measure_in(self, unit):
         self.unit = unit
@@ -242,7 +248,7 @@ class _Search:
             new = new[np.argpartition(-violation[new], wanted)[:wanted]]
         useful = violation[members] > -self.far
         if 4 * np.sum(~useful) > members.size or members.size + new.size > capacity:
-            self.work.keep(useful)  # squeezing the block is not free: a few idle rows may stay
+            self.work.keep(useful)  # moving rows is not free: a few idle ones may stay
             members = self.work.members
         excess = self.work.size + new.size - capacity
         if excess > 0:
@@ -281,16 +287,18 @@ class _Search:
         return np.inf if np.isnan(high - low) else max(0.0, high - low)
 
     def _certified(self):
-        """Compute v in double where it could change the verdict; true when the tolerance still holds."""
+        """Compute v in double where it could change the verdict, and the objective; true if the tolerance holds."""
         if self.rows.dtype == np.float64:
             return True
-        check = np.flatnonzero(self._violation() > -20 * self.tol)
-        rounded = self.v[check]
+        decides = self._violation() > -2 * WRONG * self.tol
+        check = np.flatnonzero(decides | (self.beta != 0))
+        rounded = self.v[decides]
         self.v[check] = self._exact_v(check)
         if self._gap() <= self.tol:
+            self.knows_objective = True
             return True
         self.repairs += 1
-        if self.repairs > REPAIRS or np.abs(rounded - self.v[check]).max() > self.tol:
+        if self.repairs > REPAIRS or np.abs(rounded - self.v[decides]).max() > WRONG * self.tol:
             self._go_on_in_double()
         return False
 
@@ -304,15 +312,17 @@ class _Search:
         support = np.flatnonzero(self.beta)
         if not support.size:
             return self.target[which]
-        right = kernel_rows(self.kernel, self.X[support], np.float64)
-        out = np.zeros((1, which.size))
-        for start in range(0, which.size, FIRST_SAMPLE):  # in parts: no double copy of all rows
-            part = slice(start, start + FIRST_SAMPLE)
-            left = kernel_rows(self.kernel, self.X[which[part]], np.float64, like=right)
-            left.add_products(np.arange(left.n), right, np.arange(support.size), self.beta[None, support],
-                              out[:, part], self.threads)  # fmt: skip
-        self.kernel_evals += which.size * support.size
-        return self.target[which] - out[0]
+        right, coef = kernel_rows(self.kernel, self.X[support], np.float64), self.beta[support]
+        f = np.zeros(self.n)
+        f[support] = right.products_with_all(coef, self.threads)
+        others = which[self.beta[which] == 0]
+        for start in range(0, others.size, FIRST_SAMPLE):  # in parts: no double copy of all rows
+            part = others[start : start + FIRST_SAMPLE]
+            left, out = kernel_rows(self.kernel, self.X[part], np.float64, like=right), np.zeros((1, part.size))
+            left.add_products(np.arange(part.size), right, np.arange(support.size), coef[None], out, self.threads)
+            f[part] = out[0]
+        self.kernel_evals += support.size * (support.size + 1) // 2 + others.size * support.size
+        return self.target[which] - f[which]
 
     def _round_to_bounds(self):
         """Sums of bounds are not exact: a row that takes up the rest is not free, or the intercept would be its own."""
@@ -327,7 +337,7 @@ class _Search:
     def _v_of_support(self):
         """v in double where β is not zero: float32 sums of large β leave the objective wrong in the fifth digit."""
         v, evals = self.v, self.kernel_evals
-        if self.rows.dtype == np.float32:
+        if self.rows.dtype == np.float32 and not self.knows_objective:
             v, support = v.copy(), np.flatnonzero(self.beta)
             v[support] = self._exact_v(support)
         self.kernel_evals = evals  # the counter is of the search; this only reports what it found

@@ -1,11 +1,10 @@
 """Kernel values, in tiles: the only place that evaluates a kernel.
 
-A *tile* is a block of left rows against a few hundred right rows held transposed and dense, so that
-the innermost loop runs along right rows and becomes vector instructions. Three ways fill a tile, chosen
-once per matrix:
+A *tile* is a block of left rows against a few hundred right rows, which lie transposed and dense in panels
+(``registers.py``). Three ways fill a tile, chosen once per matrix:
 
 - differences: dense rows with few features; squared distances without cancellation,
-- product: dense rows with many features; one BLAS call,
+- product: dense rows with many features,
 - scatter: sparse left rows; work is proportional to their non-zeros.
 
 Rows come as ``(dense, data, indices, indptr, squared_norms)`` with the unused arrays empty.
@@ -16,69 +15,22 @@ from __future__ import annotations
 import numpy as np
 
 from svmreduce.core.jit import njit, take
+from svmreduce.core.registers import (
+    DENSE_PANEL,
+    IN_CACHE,
+    SPARSE_PANEL,
+    TOGETHER,
+    VECTOR_BYTES,
+    dense_distances,
+    dense_products,
+    sparse_products,
+)
 from svmreduce.core.vector import VECTOR, exp_negative, kmod, phi
 
-LINEAR, POLY, RBF, SIGMOID, KMOD = 0, 1, 2, 3, 5  # the codes of svmreduce.kernels; up to 3 also LIBSVM's -t
+LINEAR, POLY, RBF, SIGMOID, TABLE, KMOD = range(6)  # the codes of svmreduce.kernels; up to 4 also LIBSVM's -t
 RADIAL = (RBF, KMOD)  # functions of the squared distance, 1 where it is 0
 DIFFERENCES, PRODUCT, SCATTER = 0, 1, 2
-LEFT = 64  # left rows in a tile
-
-
-@njit(fastmath=VECTOR)
-def _differences(X, rows, T, A):
-    """A[i, j] = ||x_i - t_j||², four features at a time."""
-    d, b = T.shape
-    whole = d // 4 * 4
-    for i in range(rows.size):
-        x = X[rows[i]]
-        a = A[i]
-        for j in range(b):
-            a[j] = 0
-        for f in range(0, whole, 4):
-            x0, x1, x2, x3 = x[f], x[f + 1], x[f + 2], x[f + 3]
-            t0, t1, t2, t3 = T[f], T[f + 1], T[f + 2], T[f + 3]
-            for j in range(b):
-                u0, u1, u2, u3 = x0 - t0[j], x1 - t1[j], x2 - t2[j], x3 - t3[j]
-                a[j] += (u0 * u0 + u1 * u1) + (u2 * u2 + u3 * u3)
-        for f in range(whole, d):
-            x0, t0 = x[f], T[f]
-            for j in range(b):
-                u0 = x0 - t0[j]
-                a[j] += u0 * u0
-
-
-@njit(fastmath=VECTOR)
-def _scatter(data, indices, indptr, rows, slot, T, A):
-    """A[i, j] = x_i · t_j for sparse x_i; ``slot`` says where a feature lies in the tile, or -1."""
-    b = T.shape[1]
-    for i in range(rows.size):
-        a = A[i]
-        for j in range(b):
-            a[j] = 0
-        p, end = indptr[rows[i]], indptr[rows[i] + 1]
-        while p < end:
-            # gather up to four features that the tile knows, then one pass over the tile
-            x0 = x1 = x2 = x3 = data[0] * 0
-            s0 = s1 = s2 = s3 = 0
-            found = 0
-            while p < end and found < 4:
-                s = slot[indices[p]]
-                if s >= 0:
-                    if found == 0:
-                        x0, s0 = data[p], s
-                    elif found == 1:
-                        x1, s1 = data[p], s
-                    elif found == 2:
-                        x2, s2 = data[p], s
-                    else:
-                        x3, s3 = data[p], s
-                    found += 1
-                p += 1
-            if found == 0:
-                break
-            t0, t1, t2, t3 = T[s0], T[s1], T[s2], T[s3]
-            for j in range(b):
-                a[j] += (x0 * t0[j] + x1 * t1[j]) + (x2 * t2[j] + x3 * t3[j])
+LEFT = 96  # left rows in a tile
 
 
 @njit(fastmath=VECTOR)
@@ -136,27 +88,34 @@ def centred(X, centre, stretch, out, norm):
 
 
 @njit()
-def _dense_tile(X, rows):
-    T = np.empty((X.shape[1], rows.size), X.dtype)
-    for j in range(rows.size):
-        for f in range(X.shape[1]):
-            T[f, j] = X[rows[j], f]
+def _dense_panels(X, rows, width):
+    """These rows in panels, transposed: feature f of row j is at [j // width, f, j % width]; the last one is padded."""
+    d = X.shape[1]
+    T = np.zeros((rows.size + width - 1) // width * d * width, X.dtype)
+    for j0 in range(0, rows.size, width):
+        together = min(width, rows.size - j0)
+        for f in range(d):
+            for j in range(together):
+                T[j0 * d + f * width + j] = X[rows[j0 + j], f]
     return T
 
 
 @njit()
-def _sparse_tile(data, indices, indptr, rows, slot):
-    """Densify these rows over the features they use; ``slot`` (all -1 before) is filled."""
+def _sparse_panels(data, indices, indptr, rows, slot, width):
+    """The same over the features that these rows use; ``slot`` (all -1 before) says where each lies, in their order."""
+    for j in range(rows.size):
+        for p in range(indptr[rows[j]], indptr[rows[j] + 1]):
+            slot[indices[p]] = 0
     used = 0
+    for f in range(slot.size):
+        if slot[f] == 0:
+            slot[f] = used
+            used += 1
+    T = np.zeros((rows.size + width - 1) // width * used * width, data.dtype)
     for j in range(rows.size):
+        panel, column = j // width * used * width, j % width
         for p in range(indptr[rows[j]], indptr[rows[j] + 1]):
-            if slot[indices[p]] < 0:
-                slot[indices[p]] = used
-                used += 1
-    T = np.zeros((used, rows.size), data.dtype)
-    for j in range(rows.size):
-        for p in range(indptr[rows[j]], indptr[rows[j] + 1]):
-            T[slot[indices[p]], j] = data[p]
+            T[panel + slot[indices[p]] * width + column] = data[p]
     return T
 
 
@@ -168,44 +127,124 @@ def _clear_slots(indices, indptr, rows, slot):
 
 
 @njit()
-def _fill(mode, code, gamma, coef0, degree, left, rows, T, right_norm, slot, A):
-    """Kernel values of these left rows against one right tile."""
+def _dense_sums(distances, X, rows, T, width, A):
+    """A[i, j] = ||x_i - t_j||², or x_i · t_j."""
+    n, stride = A.shape
+    flat, d = X.reshape(-1), X.shape[1]
+    out = A.reshape(-1)
+    last = np.empty(TOGETHER * width, A.dtype)
+    starts = np.empty(TOGETHER, np.int64)
+    for j0 in range(0, stride, width):
+        for i in range(0, n, TOGETHER):
+            for r in range(TOGETHER):
+                starts[r] = rows[min(i + r, n - 1)] * d
+            into, at, step = (out, i * stride + j0, stride) if i + TOGETHER <= n else (last, 0, width)
+            if distances:
+                dense_distances(flat, starts, d, T, j0 * d, into, at, step)
+            else:
+                dense_products(flat, starts, d, T, j0 * d, into, at, step)
+            if i + TOGETHER > n:
+                for r in range(n - i):
+                    for j in range(width):
+                        out[(i + r) * stride + j0 + j] = last[r * width + j]
+
+
+@njit()
+def _known_features(data, indices, indptr, rows, slot, used, width):
+    """The left rows as values and their places in a panel, and where each row's part of the panel begins."""
+    parts = (used + IN_CACHE - 1) // IN_CACHE
+    most = 0
+    for i in range(rows.size):
+        most += indptr[rows[i] + 1] - indptr[rows[i]]
+    values, places = np.empty(most, data.dtype), np.empty(most, np.int32)
+    begins = np.empty((rows.size, parts + 1), np.int64)
+    count = 0
+    for i in range(rows.size):
+        part = 0
+        begins[i, 0] = count
+        for p in range(indptr[rows[i]], indptr[rows[i] + 1]):
+            place = slot[indices[p]]
+            if place >= 0:
+                while place >= (part + 1) * IN_CACHE:
+                    part += 1
+                    begins[i, part] = count
+                values[count], places[count] = data[p], place * width
+                count += 1
+        while part < parts:
+            part += 1
+            begins[i, part] = count
+    return values, places, begins
+
+
+@njit()
+def _sparse_sums(data, indices, indptr, rows, slot, T, width, A):
+    """A[i, j] = x_i · t_j for sparse x_i, whose features outside the panels do not count."""
+    n, stride = A.shape
+    out = A.reshape(-1)
+    for t in range(out.size):
+        out[t] = 0
+    used = T.size // stride
+    values, places, begins = _known_features(data, indices, indptr, rows, slot, used, width)
+    for j0 in range(0, stride, width):
+        for part in range(begins.shape[1] - 1):
+            for i in range(n):
+                begin, end = begins[i, part], begins[i, part + 1]
+                if begin < end:
+                    sparse_products(values, places, begin, end, T, j0 * used, out, i * stride + j0)
+
+
+@njit()
+def _fill(mode, code, gamma, coef0, degree, left, rows, T, width, right_norm, slot, A):
+    """Kernel values of these left rows against the panels of one tile."""
     X, data, indices, indptr, norm = left
-    if mode == DIFFERENCES:
-        _differences(X, rows, T, A)
-    elif mode == PRODUCT:
-        gathered = np.empty((rows.size, X.shape[1]), X.dtype)
-        for i in range(rows.size):
-            for f in range(X.shape[1]):
-                gathered[i, f] = X[rows[i], f]
-        np.dot(gathered, T, A)
+    if mode == SCATTER:
+        _sparse_sums(data, indices, indptr, rows, slot, T, width, A)
     else:
-        _scatter(data, indices, indptr, rows, slot, T, A)
+        _dense_sums(mode == DIFFERENCES, X, rows, T, width, A)
     finish(code, gamma, coef0, degree, mode == DIFFERENCES, take(norm, rows), right_norm, A)
 
 
 @njit()
-def _tile_of(mode, right, rows, slot):
+def _panels_of(mode, right, rows, slot, width):
     X, data, indices, indptr, _ = right
     if mode == SCATTER:
-        return _sparse_tile(data, indices, indptr, rows, slot)
-    return _dense_tile(X, rows)
+        return _sparse_panels(data, indices, indptr, rows, slot, width)
+    return _dense_panels(X, rows, width)
+
+
+@njit()
+def _padded(values, rows, width):
+    """``values[rows]``, and zeros up to whole panels."""
+    out = np.zeros((rows.size + width - 1) // width * width, values.dtype)
+    for j in range(rows.size):
+        out[j] = values[rows[j]]
+    return out
+
+
+def panel_width(mode: int, itemsize: int) -> int:
+    """Right rows in a panel."""
+    return (SPARSE_PANEL if mode == SCATTER else DENSE_PANEL) * VECTOR_BYTES // itemsize
 
 
 # ---------------------------------------------------------------- loops over tiles
 
 
 @njit()
-def block_part(mode, code, gamma, coef0, degree, left, left_rows, right, right_rows, tile, slot, out, stride):
-    """out[i*stride + j] = k(left_rows[i], right_rows[j])."""
+def block_part(
+    mode, code, gamma, coef0, degree, left, left_rows, right, right_rows, tile, width, slot, out, stride, diagonal
+):
+    """out[i*stride + j] = k(left_rows[i], right_rows[j]); tiles with j > i + diagonal throughout may be left out."""
     for j0 in range(0, right_rows.size, tile):
         columns = right_rows[j0 : j0 + tile]
-        T = _tile_of(mode, right, columns, slot)
-        room = np.empty(LEFT * columns.size, T.dtype)
+        T = _panels_of(mode, right, columns, slot, width)
+        right_norm = _padded(right[4], columns, width)
+        room = np.empty(LEFT * right_norm.size, T.dtype)
         for i0 in range(0, left_rows.size, LEFT):
             rows = left_rows[i0 : i0 + LEFT]
-            A = room[: rows.size * columns.size].reshape((rows.size, columns.size))
-            _fill(mode, code, gamma, coef0, degree, left, rows, T, take(right[4], columns), slot, A)
+            if j0 >= i0 + rows.size + diagonal:
+                continue
+            A = room[: rows.size * right_norm.size].reshape((rows.size, right_norm.size))
+            _fill(mode, code, gamma, coef0, degree, left, rows, T, width, right_norm, slot, A)
             for i in range(rows.size):
                 for j in range(columns.size):
                     out[(i0 + i) * stride + j0 + j] = A[i, j]
@@ -225,20 +264,58 @@ def _weighted_sums(A, coef, sums):
 
 
 @njit()
-def product_part(mode, code, gamma, coef0, degree, left, left_rows, right, right_rows, coef, tile, slot, out):
+def product_part(mode, code, gamma, coef0, degree, left, left_rows, right, right_rows, coef, tile, width, slot, out):
     """out[i, :] += Σ_j k(left_rows[i], right_rows[j])·coef[:, j]."""
     for j0 in range(0, right_rows.size, tile):
         columns = right_rows[j0 : j0 + tile]
-        T = _tile_of(mode, right, columns, slot)
-        room = np.empty(LEFT * columns.size, T.dtype)
+        T = _panels_of(mode, right, columns, slot, width)
+        right_norm = _padded(right[4], columns, width)
+        room = np.empty(LEFT * right_norm.size, T.dtype)
         for i0 in range(0, left_rows.size, LEFT):
             rows = left_rows[i0 : i0 + LEFT]
-            A = room[: rows.size * columns.size].reshape((rows.size, columns.size))
-            _fill(mode, code, gamma, coef0, degree, left, rows, T, take(right[4], columns), slot, A)
+            A = room[: rows.size * right_norm.size].reshape((rows.size, right_norm.size))
+            _fill(mode, code, gamma, coef0, degree, left, rows, T, width, right_norm, slot, A)
             for k in range(coef.shape[0]):
                 _weighted_sums(A, coef[k, j0 : j0 + columns.size], out[k, i0 : i0 + rows.size])
         if mode == SCATTER:
             _clear_slots(right[2], right[3], columns, slot)
+
+
+@njit(fastmath=VECTOR)
+def _both_ways(a, coef, own, sums, most):
+    """sums[j] += a[j]·own for j < most; returns Σ_j a[j]·coef[j]."""
+    s = 0.0
+    for j in range(most):
+        x = np.float64(a[j])
+        s += x * coef[j]
+        sums[j] += x * own
+    return s
+
+
+@njit()
+def symmetric_part(mode, code, gamma, coef0, degree, rows, low, high, coef, tile, width, slot, out):
+    """out[i] += Σ_j k(i, j)·coef[j] and out[j] += k(i, j)·coef[i], for the rows i from low to high and all j < i; the
+    diagonal once. Together, over all i, K·coef for half of the values."""
+    n = rows[4].size
+    every = np.arange(n)
+    for j0 in range(0, high, tile):
+        columns = every[j0 : min(high, j0 + tile)]
+        T = _panels_of(mode, rows, columns, slot, width)
+        right_norm = _padded(rows[4], columns, width)
+        room = np.empty(LEFT * right_norm.size, T.dtype)
+        for i0 in range(low, high, LEFT):
+            own = every[i0 : min(high, i0 + LEFT)]
+            if j0 >= i0 + own.size:
+                continue
+            A = room[: own.size * right_norm.size].reshape((own.size, right_norm.size))
+            _fill(mode, code, gamma, coef0, degree, rows, own, T, width, right_norm, slot, A)
+            for i in range(own.size):
+                most = min(columns.size, i0 + i - j0)
+                out[i0 + i] += _both_ways(A[i], coef[j0:], coef[i0 + i], out[j0:], most)
+                if 0 <= most < columns.size:
+                    out[i0 + i] += np.float64(A[i, most]) * coef[i0 + i]
+        if mode == SCATTER:
+            _clear_slots(rows[2], rows[3], columns, slot)
 
 
 @njit()

@@ -58,6 +58,11 @@ def share_of_time(problems_left: int):
     return watched(None if left == math.inf else max(0.0, left) / problems_left)
 
 
+def is_watched() -> bool:
+    """Whether anyone set a limit or wants to hear of rounds."""
+    return any(watch.deadline < math.inf or watch.callback for watch in _WATCHES.get())
+
+
 def time_is_up(**facts) -> bool:
     """Report a round; true when the loop is to end with what it has. Without facts it only looks at the clock."""
     watches = _WATCHES.get()

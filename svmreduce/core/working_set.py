@@ -1,26 +1,30 @@
 """The rows that are being optimised, with all kernel values among them.
 
 The values lie in one buffer of at most the memory given, row after row with some slack, so that rows
-can come and go without a second copy: leaving rows are squeezed out in place, and the slack is widened
-in place when it is used up.
+can come and go without a second copy: the last rows take the places of those that leave, and the slack is
+widened in place when it is used up.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from svmreduce.core.jit import njit
+from svmreduce.core.jit import in_threads, njit
 
 LEAST_ROWS = 256  # with fewer the solver may cycle
 
 
 @njit()
-def _squeeze(K, stride, keep):
-    """Keep these rows and columns (ascending), in place: every value moves towards the front."""
-    for a in range(keep.size):
-        source = K[keep[a] * stride :]
-        for b in range(keep.size):
-            K[a * stride + b] = source[keep[b]]
+def _move(K, stride, n, sources, targets):
+    """Rows and columns ``sources`` of n go to the places ``targets``, in place."""
+    for a in range(n):
+        row = K[a * stride :]
+        for m in range(sources.size):
+            row[targets[m]] = row[sources[m]]
+    for m in range(sources.size):
+        source, target = K[sources[m] * stride :], K[targets[m] * stride :]
+        for b in range(n):
+            target[b] = source[b]
 
 
 @njit()
@@ -33,12 +37,12 @@ def _widen(K, n, old, new):
 
 @njit()
 def _mirror(K, stride, first, n):
-    """Copy the rows from ``first`` on into the columns from ``first`` on, in square tiles."""
+    """Copy the rows from ``first`` on, up to the diagonal, into the columns, in square tiles."""
     tile = 32
-    for a0 in range(0, first, tile):
-        for b0 in range(first, n, tile):
-            for a in range(a0, min(first, a0 + tile)):
-                for b in range(b0, min(n, b0 + tile)):
+    for b0 in range(first, n, tile):
+        for a0 in range(0, min(n, b0 + tile), tile):
+            for a in range(a0, min(n, a0 + tile)):
+                for b in range(max(b0, a + 1), min(n, b0 + tile)):
                     K[a * stride + b] = K[b * stride + a]
 
 
@@ -73,16 +77,22 @@ class WorkingSet:
             _widen(self.K, first, self.stride, stride)
             self.stride = stride
         self.members = np.concatenate([self.members, new])
-        self.rows.block(new, self.rows, self.members, self.K[first * self.stride :], self.stride, threads)
-        _mirror(self.K, self.stride, first, n)
+        self.rows.block(new, self.rows, self.members, self.K[first * self.stride :], self.stride, threads, first)
+        pieces = 1 if threads == 1 else 4 * threads
+        edges = [first + new.size * p // pieces for p in range(pieces + 1)]
+        in_threads(lambda p: _mirror(self.K, self.stride, edges[p], edges[p + 1]), pieces, threads)
         # from the block itself: a diagonal rounded in another way would spoil the curvature k_ii + k_jj − 2k_ij
         self.diagonal = np.append(self.diagonal, self.K[np.arange(first, n) * (self.stride + 1)])
-        return new.size * n
+        return new.size * first + new.size * (new.size + 1) // 2
 
-    def keep(self, which: np.ndarray):
-        """Keep only the members marked in this mask."""
-        kept = np.flatnonzero(which)
-        if kept.size < self.size:
-            _squeeze(self.K, self.stride, kept)
-            self.members = self.members[kept]
-            self.diagonal = self.diagonal[kept]
+    def keep(self, which: np.ndarray) -> np.ndarray:
+        """Keep only the members marked in this mask; the last ones take the places of those that leave.
+
+        Returns the old places of the members in their new order.
+        """
+        order = np.arange(np.count_nonzero(which))
+        targets, sources = np.flatnonzero(~which[: order.size]), order.size + np.flatnonzero(which[order.size :])
+        _move(self.K, self.stride, self.size, sources, targets)
+        order[targets] = sources
+        self.members, self.diagonal = self.members[order], self.diagonal[order]
+        return order

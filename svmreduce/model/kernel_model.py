@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 from scipy import sparse
@@ -93,12 +93,7 @@ class KernelModel(TextModel):
         # multiplied into the k-1 pairs it takes part in.
         k = len(self.labels)
         ends = np.concatenate([[0], np.cumsum(self.n_support)])
-        shares = [
-            kernel_values.decision_function(self.kernel, X, vectors[a:b], self.coef[:, a:b].T, threads, dtype)
-            if b > a
-            else np.zeros((X.shape[0], k - 1))
-            for a, b in pairwise(ends)
-        ]
+        shares = kernel_values.decision_shares(self.kernel, X, vectors, self.coef.T, ends, threads, dtype)
         pairs = [shares[i][:, j - 1] + shares[j][:, i] for i, j in combinations(range(k), 2)]
         return np.column_stack(pairs) + self.intercepts
 

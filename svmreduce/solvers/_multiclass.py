@@ -6,14 +6,17 @@ from itertools import combinations
 
 import numpy as np
 
-from svmreduce.core.watch import share_of_time
+from svmreduce.core.jit import in_threads
+from svmreduce.core.watch import is_watched, share_of_time
 from svmreduce.kernels import PRECOMPUTED, KernelSpec
 from svmreduce.model import KernelModel, LinearModel
 from svmreduce.solvers._outcome import Outcome
 from svmreduce.types import DualSolution, Matrix
 
 
-def one_versus_one(fit_binary, X, y, weights, kernel: KernelSpec, classes, start=None) -> Outcome:
+def one_versus_one(
+    fit_binary, X, y, weights, kernel: KernelSpec, classes, start=None, part_of=None, threads=1, rows_at_once=0
+) -> Outcome:
     """Solve every pair of classes and join the answers in one model.
 
     Each pair sees only its own rows, so k classes cost far less than k(k-1)/2 full fits. Counters are
@@ -25,6 +28,9 @@ def one_versus_one(fit_binary, X, y, weights, kernel: KernelSpec, classes, start
     y : class numbers 0…k-1, positions in ``classes``
     start : array of shape (k-1, n), optional
         Coefficients to begin with, as those of the model but for all rows; ``fit_binary`` takes those of its rows.
+    part_of : callable (rows) -> what ``fit_binary`` takes as X, optional
+    threads, rows_at_once : int
+        Pairs of at most that many rows are solved side by side, unless there is a time limit to share.
     """
     k = len(classes)
     # With two classes the second comes first, so that a positive value means classes[1].
@@ -32,18 +38,29 @@ def one_versus_one(fit_binary, X, y, weights, kernel: KernelSpec, classes, start
     rows_of = [np.flatnonzero(y == code) for code in order]
     pairs = list(combinations(range(k), 2))
     betas = np.zeros((k - 1, len(y)))
-    solutions = []
-    for number, (i, j) in enumerate(pairs):
+    if part_of is None:
+        part_of = X.__getitem__ if k > 2 else lambda rows: X
+
+    def solve(number):
+        i, j = pairs[number]
         rows = np.sort(np.concatenate([rows_of[i], rows_of[j]]))
         target = np.where(y[rows] == order[i], 1.0, -1.0)
-        part, own = (X, weights) if k == 2 else (X[rows], weights[rows])
-        with share_of_time(len(pairs) - number):
-            begin = {} if start is None else {"start": np.where(target > 0, start[j - 1, rows], start[i, rows])}
-            solution = fit_binary(part, target, own, kernel, **begin)
-        solutions.append(solution)
+        begin = {} if start is None else {"start": np.where(target > 0, start[j - 1, rows], start[i, rows])}
+        solution = fit_binary(part_of(rows), target, weights[rows], kernel, **begin)
         first = target > 0
         betas[j - 1, rows[first]] = solution.beta[first]
         betas[i, rows[~first]] = solution.beta[~first]
+        return solution
+
+    small = [len(rows_of[i]) + len(rows_of[j]) <= rows_at_once and not is_watched() for i, j in pairs]
+    solutions = dict.fromkeys(range(len(pairs)))
+    large = [number for number in solutions if not small[number]]
+    for done, number in enumerate(large):
+        with share_of_time(len(large) - done):
+            solutions[number] = solve(number)
+    together = [number for number in solutions if small[number]]
+    solutions.update(zip(together, in_threads(lambda job: solve(together[job]), len(together), threads), strict=True))
+    solutions = list(solutions.values())
     used = np.any(betas != 0, axis=0)
     if not used.any():  # a model and its file have at least one vector
         used[0] = True

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import numpy as np
+
 from svmreduce.checks import one_of
+from svmreduce.core.jit import resolve_threads
+from svmreduce.core.row_parts import SharedRows
 from svmreduce.core.svm_problems import c_svc
 from svmreduce.parameters import Parameters
 from svmreduce.solvers._engine import Engine
 from svmreduce.solvers._multiclass import one_versus_one
 from svmreduce.solvers.base import SVMClassifier
+
+PAIRS_AT_ONCE = 8  # pairs of classes whose kernel blocks fit into the cache together, however many threads there are
 
 
 class SMO(
@@ -36,7 +42,11 @@ class SMO(
 
     def _solve_with(self, kernel, X, y, weights):
         start = self._start(len(self.classes_) - 1)
-        return one_versus_one(self._fit_binary, X, y, weights, kernel, self.classes_, start)
+        rows_at_once = int((self.cache_mb * 2**20 / PAIRS_AT_ONCE / np.dtype(np.float32).itemsize) ** 0.5)
+        return one_versus_one(
+            self._fit_binary, X, y, weights, kernel, self.classes_, start, SharedRows(kernel, X).part,
+            min(resolve_threads(self.threads), PAIRS_AT_ONCE), rows_at_once,
+        )  # fmt: skip
 
     def _fit_binary(self, X, y, weights, kernel, start=None):
         return c_svc(X, y, self.C * weights, kernel, start=start, **self._engine_options(X))

@@ -5,7 +5,7 @@ import sys
 
 PARTS = (
     "reduction", "outofcore", "aesvm", "frank_wolfe", "lp_svr", "bootstrap", "solvers", "dcsvm", "engine", "family",
-    "tune", "verdicts", "gate",
+    "tune", "limit", "verdicts", "gate",
 )  # fmt: skip
 
 

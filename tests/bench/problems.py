@@ -15,6 +15,7 @@ PARAMETERS = {  # C and gamma: ordinary choices, good test accuracy on each
     "ijcnn1": (32.0, 1.0),
     "w8a": (1.0, 0.033),
     "a9a": (1.0, 0.008),
+    "mnist": (10.0, 0.0134),
 }
 TEST_ROWS = 10_000
 
@@ -28,6 +29,10 @@ def names(sizes=SIZES) -> list[str]:
 def build(name: str):
     """(X, y, X_test, y_test, C, gamma)"""
     base, _, rows = name.partition(":")
+    if base == "mnist":
+        train, test = (catalog.load(base, part) for part in ("train", "test"))
+        grey = lambda X: _wide(X, 784).toarray() / 255.0  # noqa: E731
+        return grey(train.X[: int(rows)]), train.y[: int(rows)], grey(test.X), test.y, *PARAMETERS[base]
     if rows:
         train, test = synthetic.make(base, int(rows), seed=0), synthetic.make(base, TEST_ROWS, seed=1)
     else:

@@ -7,6 +7,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
 
 from svmreduce.core.kernel_values import KernelRows, decision_function, kernel_matrix, kernel_rows
+from svmreduce.core.row_parts import without_zeros
 from svmreduce.kernels import KernelMixture, KernelSpec
 from svmreduce.norms import learn_norm
 
@@ -143,3 +144,40 @@ def test_the_blas_thread_count_is_put_back():
             list(pool.map(lambda _: kernel_matrix(KERNELS["rbf"][0], X, X, threads=1), range(40)))
         after = [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
     assert before == after
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("d", [3, 40, 300])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_with_all_rows_from_half_of_the_values(name, d, form, dtype):
+    kernel = KERNELS[name][0]
+    X, coef = _rows(1100, d, 1, 0.3) / d**0.5, _rows(1100, 1, 2)[:, 0]
+    rows = kernel_rows(kernel, form(X), dtype)
+    found = rows.products_with_all(coef)
+    size = np.abs(kernel_matrix(kernel, X, X)) @ np.abs(coef)
+    tolerance = 2e-6 if dtype == np.float32 else 1e-13
+    assert (np.abs(found - kernel_matrix(kernel, X, X) @ coef) <= tolerance * size).all()
+    assert (found == rows.products_with_all(coef, threads=3)).all()
+
+
+@pytest.mark.parametrize("d", [3, 40, 300])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_a_value_depends_on_its_two_rows_alone(d, form):
+    X = form(_rows(600, d, 1, 0.6))
+    for dtype in (np.float32, np.float64):
+        K = kernel_matrix(KernelSpec("rbf", 1 / d), X, X, dtype)
+        assert_allclose(K, K.T, rtol=1e-14 if dtype == np.float64 else 1e-6)
+        rows = kernel_rows(KernelSpec("rbf", 1 / d), X, dtype)
+        some, out = np.array([599, 3, 77]), np.empty(6, dtype)
+        rows.block(some, rows, some[:2], out, 2)
+        assert (out.reshape(3, 2) == K[np.ix_(some, some[:2])]).all()
+
+
+def test_long_dense_rows_of_mostly_zeros_are_taken_without_them():
+    kernel, X, Z = KernelSpec("rbf", 0.01), _rows(50, 300, 1), _rows(700, 300, 2, 0.2)
+    assert sparse.issparse(without_zeros(kernel, Z)) and without_zeros(kernel, X) is X
+    assert (without_zeros(kernel, Z) != sparse.csr_matrix(Z)).nnz == 0
+    norm = learn_norm("diagonal", Z)
+    assert without_zeros(KernelSpec("rbf", 0.01, norm=norm), Z) is Z
+    assert_allclose(kernel_matrix(kernel, X, Z), pairwise_kernels(X, Z, metric="rbf", gamma=0.01), rtol=1e-12)

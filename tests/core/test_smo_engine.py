@@ -257,11 +257,25 @@ def test_working_set_block_stays_right_while_rows_come_and_go():
         new = np.array([outside.pop() for _ in range(min(len(outside), 90, work.capacity - work.size))], np.int64)
         work.admit(new, threads=1)
         stay = rng.random(work.size) < 0.8
-        outside[:0] = work.members[~stay].tolist()
-        work.keep(stay)
+        before = work.members
+        outside[:0] = before[~stay].tolist()
+        order = work.keep(stay)
+        assert sorted(order) == np.flatnonzero(stay).tolist()
+        assert (work.members == before[order]).all()
         block = np.lib.stride_tricks.as_strided(work.K, (work.size, work.size), (8 * work.stride, 8))
         assert_allclose(block, K[np.ix_(work.members, work.members)], rtol=1e-12)
         assert_allclose(work.diagonal, 1.0)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_new_rows_of_more_than_one_tile_meet_each_other_once(threads):
+    X = np.random.default_rng(0).normal(size=(1500, 3))
+    kernel = KernelSpec("rbf", 0.5)
+    work = WorkingSet(KernelRows(kernel, X, np.float64), megabytes=30)
+    counts = [work.admit(new, threads) for new in np.split(np.arange(1500), [200])]
+    assert counts == [200 * 201 // 2, 1300 * 200 + 1300 * 1301 // 2]
+    block = np.lib.stride_tricks.as_strided(work.K, (1500, 1500), (8 * work.stride, 8))
+    assert_allclose(block, kernel_matrix(kernel, X, X), rtol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -291,3 +305,49 @@ def test_the_objective_is_that_of_the_solution_in_double():
         beta, target = fitted.dual_coef_[0], y[fitted.support_]
         exact = 0.5 * beta @ rbf_kernel(fitted.support_vectors_, gamma=gamma) @ beta - target @ beta
         assert fitted.objective_ == pytest.approx(exact, rel=1e-8)
+
+
+def _digits(n, seed=0):
+    """Three classes of long rows, mostly zeros."""
+    rng = np.random.default_rng(seed)
+    centres = rng.random((3, 150)) * (rng.random((3, 150)) < 0.2)
+    y = rng.integers(0, 3, n)
+    return (centres[y] + 0.5 * rng.random((n, 150))) * (rng.random((n, 150)) < 0.25), y
+
+
+def test_pairs_of_classes_are_the_same_dense_and_sparse_and_on_any_number_of_threads():
+    X, y = _digits(900)
+    models = [SMO(C=5, gamma=0.2, threads=threads).fit(form(X), y)
+              for form in (np.asarray, sparse.csr_matrix) for threads in (1, 3)]  # fmt: skip
+    for model in models[1:]:
+        assert (model.dual_coef_ == models[0].dual_coef_).all()
+        assert (model.intercept_ == models[0].intercept_).all()
+        assert model.kernel_evals_ == models[0].kernel_evals_
+    assert isinstance(models[0].support_vectors_, np.ndarray)
+    oracle = SVC(C=5, gamma=0.2, tol=1e-3).fit(X, y)
+    assert_allclose(models[0].decision_function(X), oracle.decision_function(X), atol=5e-3)
+    assert (models[0].predict(X) == oracle.predict(X)).mean() > 0.995
+
+
+def test_pairs_too_large_for_their_share_of_the_cache_are_solved_one_after_the_other():
+    X, y = _digits(900, 1)
+    alone, together = (SMO(C=5, gamma=0.2, cache_mb=mb, threads=2).fit(X, y) for mb in (2, 200))
+    assert alone.converged_ and together.converged_
+    assert alone.objective_ == pytest.approx(together.objective_, rel=1e-5)
+
+
+def test_the_rows_of_a_pair_meet_the_conditions_of_their_own_problem():
+    X, y = _digits(600, 2)
+    model = SMO(C=2, gamma=0.3).fit(X, y)
+    K = kernel_matrix(KernelSpec("rbf", 0.3), X, X)
+    kernel_model = model.model_
+    ends = np.concatenate([[0], np.cumsum(kernel_model.n_support)])
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        beta = np.zeros(600)
+        rows = np.argsort(y[model.support_], kind="stable")
+        support = model.support_[rows]
+        beta[support[ends[i] : ends[i + 1]]] = kernel_model.coef[j - 1, ends[i] : ends[i + 1]]
+        beta[support[ends[j] : ends[j + 1]]] = kernel_model.coef[i, ends[j] : ends[j + 1]]
+        pair = np.flatnonzero((y == i) | (y == j))
+        target = np.where(y[pair] == i, 1.0, -1.0)
+        assert _violation(K[np.ix_(pair, pair)], target, beta[pair], 2.0) <= 1e-3

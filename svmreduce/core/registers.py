@@ -1,0 +1,139 @@
+"""Inner products with the sums in registers: what the compiler does not make of nested loops.
+
+Sums stay in vector registers while one loop runs over the features; BLAS does the same, but copies both sides first and
+knows no zeros. Right rows come in *panels*: ``width`` rows side by side, feature by feature, so that one feature of all
+of them is a few vectors.
+
+- dense left rows, four at a time, against panels of two vectors: more sums at once were slower;
+- a sparse left row against panels of eight vectors: work for its non-zeros only.
+
+A panel of many features is longer than the first-level cache, so sparse rows meet it in parts of ``IN_CACHE`` features.
+
+Every sum is made feature after feature wherever its rows lie, so it depends on its two rows alone, to the last bit.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+TOGETHER = 4  # dense left rows
+VECTOR_BYTES = 32
+DENSE_PANEL, SPARSE_PANEL = 2, 8  # vectors
+IN_CACHE = 128  # features of a sparse panel
+
+_I32, _I64 = ir.IntType(32), ir.IntType(64)
+
+
+def _number(value):
+    return ir.Constant(_I64, value)
+
+
+class _Code:
+    """Instructions on vectors of one type."""
+
+    def __init__(self, context, builder, signature, args):
+        self.context, self.builder, self.signature, self.args = context, builder, signature, args
+
+    def memory(self, position):
+        array = self.context.make_array(self.signature.args[position])
+        return array(self.context, self.builder, self.args[position]).data
+
+    def of(self, pointer):
+        """Take the type of the numbers there; returns how many are in a vector."""
+        self.element = pointer.type.pointee
+        self.bytes = 4 if isinstance(self.element, ir.FloatType) else 8
+        lanes = VECTOR_BYTES // self.bytes
+        self.vector = ir.VectorType(self.element, lanes)
+        return lanes
+
+    def at(self, pointer, offset):
+        return self.builder.gep(pointer, [offset])
+
+    def load(self, pointer, offset):
+        place = self.builder.bitcast(self.at(pointer, offset), self.vector.as_pointer())
+        return self.builder.load(place, align=self.bytes)
+
+    def store(self, value, pointer, offset):
+        place = self.builder.bitcast(self.at(pointer, offset), self.vector.as_pointer())
+        self.builder.store(value, place, align=self.bytes)
+
+    def everywhere(self, x):
+        """A vector of the same number."""
+        none = ir.Constant(self.vector, ir.Undefined)
+        first = self.builder.insert_element(none, x, ir.Constant(_I32, 0))
+        zeros = ir.Constant(ir.VectorType(_I32, self.vector.count), [0] * self.vector.count)
+        return self.builder.shuffle_vector(first, none, zeros)
+
+    def variable(self, value=None):
+        return cgutils.alloca_once_value(self.builder, ir.Constant(self.vector, None) if value is None else value)
+
+    def add_product(self, a, b, total):
+        """total += a·b"""
+        kind = ir.FunctionType(self.vector, [self.vector] * 3)
+        name = f"llvm.fmuladd.v{self.vector.count}f{8 * self.bytes}"
+        fused = cgutils.get_or_insert_function(self.builder.module, kind, name)
+        self.builder.store(self.builder.call(fused, [a, b, self.builder.load(total)]), total)
+
+
+def _dense_sums(of_differences: bool):
+    @intrinsic
+    def sums(typing, X, starts, d, T, base, A, at, stride):
+        def generate(context, builder, signature, args):
+            code = _Code(context, builder, signature, args)
+            x, first, t, a = (code.memory(position) for position in (0, 1, 3, 5))
+            lanes = code.of(x)
+            rows = [code.at(x, builder.load(code.at(first, _number(r)))) for r in range(TOGETHER)]
+            totals = [[code.variable() for _ in range(DENSE_PANEL)] for _ in rows]
+            panel = code.at(t, args[4])
+            with cgutils.for_range(builder, args[2]) as loop:
+                feature = code.at(panel, builder.mul(loop.index, _number(DENSE_PANEL * lanes)))
+                right = [code.load(feature, _number(c * lanes)) for c in range(DENSE_PANEL)]
+                for row, sums_of_row in zip(rows, totals, strict=True):
+                    value = code.everywhere(builder.load(code.at(row, loop.index)))
+                    for other, total in zip(right, sums_of_row, strict=True):
+                        u = builder.fsub(value, other) if of_differences else value
+                        code.add_product(u, u if of_differences else other, total)
+            for r, sums_of_row in enumerate(totals):
+                out = code.at(a, builder.add(args[6], builder.mul(args[7], _number(r))))
+                for c, total in enumerate(sums_of_row):
+                    code.store(builder.load(total), out, _number(c * lanes))
+            return context.get_dummy_value()
+
+        whole = types.int64
+        return types.void(X, starts, whole, T, whole, A, whole, whole), generate
+
+    return sums
+
+
+dense_products = _dense_sums(of_differences=False)
+"""A[at + r·stride + c] = Σ_f X[starts[r] + f]·T[base + f·width + c] for r up to ``TOGETHER``, f up to d, and columns c
+of a panel. Arrays are flat."""
+
+dense_distances = _dense_sums(of_differences=True)
+"""The same with squares of differences in place of products."""
+
+
+@intrinsic
+def sparse_products(typing, values, places, begin, end, T, base, A, at):
+    """A[at + c] += Σ_p values[p]·T[base + places[p] + c] for p from begin to end and the columns c of a panel."""
+
+    def generate(context, builder, signature, args):
+        code = _Code(context, builder, signature, args)
+        value_of, place_of, t, a = (code.memory(position) for position in (0, 1, 4, 6))
+        lanes = code.of(value_of)
+        panel, out = code.at(t, args[5]), code.at(a, args[7])
+        totals = [code.variable(code.load(out, _number(c * lanes))) for c in range(SPARSE_PANEL)]
+        with cgutils.for_range_slice(builder, args[2], args[3], _number(1)) as (p, _):
+            value = code.everywhere(builder.load(code.at(value_of, p)))
+            feature = code.at(panel, builder.sext(builder.load(code.at(place_of, p)), _I64))
+            for c, total in enumerate(totals):
+                code.add_product(value, code.load(feature, _number(c * lanes)), total)
+        for c, total in enumerate(totals):
+            code.store(builder.load(total), out, _number(c * lanes))
+        return context.get_dummy_value()
+
+    whole = types.int64
+    return types.void(values, places, whole, whole, T, whole, A, whole), generate
