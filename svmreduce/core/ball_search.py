@@ -20,8 +20,8 @@ import numpy as np
 
 from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernel_values import single_threaded_blas
-from svmreduce.core.l2svm import Hessian, RowCache, weighted_columns
-from svmreduce.core.pair_steps import BARRED, optimise_block_in_time
+from svmreduce.core.l2svm import Hessian, LaggingGradient, RowCache
+from svmreduce.core.pair_steps import BARRED, optimise_block_in_time, pair_steps_of_rows
 from svmreduce.core.simplex import BALL, FRANK_WOLFE, INSIDE, LIMIT, MIN_BALL, MODIFIED, NORM, SCALE, SLACK, ball_steps
 from svmreduce.core.watch import time_is_up
 from svmreduce.core.working_set import WorkingSet
@@ -133,6 +133,7 @@ class _Search:
         self.numbers, self.counters = np.array([0.0, 0.0, 1.0]), np.zeros(3, np.int64)
         self.pair_steps = self.taken_in = 0
         self.converged = False
+        self.elsewhere = LaggingGradient(Q)  # g of rows out of view, for samples
 
     @property
     def n_iter(self) -> int:
@@ -236,6 +237,7 @@ class _Search:
             if status >= 0:
                 self._fetch(status, barred)
         self.alpha *= self.numbers[SCALE]
+        self.elsewhere.scale *= self.numbers[SCALE]
         self.numbers[SCALE] = 1.0
         return status
 
@@ -257,12 +259,35 @@ class _Search:
         r2 = max(self.Q.size - self.numbers[NORM], MIN_BALL * self.Q.size)
         tol = SAFETY * 0.5 * ((1 + epsilon) ** 2 - 1) * r2
         v = -self.g
-        made, high, low = optimise_block_in_time(work.K, work.stride, work.diagonal, self.alpha, v, np.zeros(n), upper,
-                                                 tol, most)  # fmt: skip
+        if work is not None:
+            made, high, low = optimise_block_in_time(work.K, work.stride, work.diagonal, self.alpha, v, np.zeros(n),
+                                                     upper, tol, most)  # fmt: skip
+        else:
+            made, high, low = self._pairs_of_cached_rows(v, upper, tol, most)
         self.g = -v
         self.numbers[NORM] = self.alpha @ self.g
         self.pair_steps += made
         return INSIDE if high - low <= tol else LIMIT
+
+    def _pairs_of_cached_rows(self, v, upper, tol, most):
+        """Pair steps, with rows of Q computed when they are needed."""
+        cache, alpha, lower = self.cache, self.alpha, np.zeros(self.members.size)
+        no_up = np.where(alpha < upper, 0, BARRED).astype(np.float32)
+        no_low = np.where(alpha > lower, 0, BARRED).astype(np.float32)
+        diagonal = self.Q.diagonal[self.members].astype(self.Q.dtype)
+        made, missing = 0, 0
+        while missing >= 0:
+            now = self.n_iter + made
+            steps, high, low, missing = pair_steps_of_rows(
+                cache.values, cache.begin, cache.last_used, now, diagonal, alpha, v, lower, upper, no_up, no_low, tol,
+                min(STEPS_AT_ONCE, most - made),
+            )  # fmt: skip
+            made += steps
+            if missing >= 0:
+                cache.fetch(np.array([missing]), now + steps)
+            elif high - low > tol and made < most and not time_is_up():
+                missing = 0
+        return made, high, low
 
     # ------------------------------------------------------------ rows out of view
 
@@ -286,10 +311,7 @@ class _Search:
                  for own, size in zip(self.classes, (half, self.sample_size - half), strict=True)]  # fmt: skip
         rows = np.unique(np.concatenate(drawn))
         rows = rows[~self.in_view[rows]]
-        active = np.flatnonzero(self.alpha)
-        block = np.empty(active.size * rows.size, self.Q.dtype)
-        self.Q.block(self.members[active], None, rows, block, rows.size)
-        return rows, weighted_columns(block, rows.size, self.alpha[active])
+        return rows, self.elsewhere.of(rows, self.members, self.alpha)
 
     def _take_in(self, new, g, epsilon) -> bool:
         """Rows come into view, idle ones may go. False when there is no room."""
@@ -297,7 +319,7 @@ class _Search:
         self.taken_in += new.size
         if self.exact:
             return True
-        idle = (self.alpha == 0) & (self.g > self._edge(epsilon))
+        idle = (self.alpha == 0) & (self.g > self._edge(epsilon)) & (self.elsewhere.base[self.members] == 0)
         is_full = self.work is not None and self.work.size + new.size > self.work.capacity
         if 4 * idle.sum() > idle.size or (is_full and idle.any()):
             self.in_view[self.members[idle]] = False
@@ -310,8 +332,6 @@ class _Search:
         self.alpha, self.g = np.append(self.alpha, np.zeros(new.size)), np.append(self.g, g)
         if self.work is not None and self.members.size <= self.work.capacity:
             self.work.admit(new, self.Q.threads)
-        elif self.rule == PAIRS:
-            return False
         elif self.cache is None or not self.cache.grow(new):
             self._use_cache(slack=0.25)
         return True

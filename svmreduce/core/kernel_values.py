@@ -155,6 +155,11 @@ class KernelRows:
 
         self._over_left_tiles(work, rows.size, threads)
 
+    def block_of_few(self, rows, columns, out, stride):
+        """The same for a few rows against others of self; not by differences, for which tiles cost little."""
+        width = self.width if self.mode == SCATTER else 0
+        tiles.row_by_row(*self.parameters(), self.arrays, rows, columns, width, out, stride)
+
     def add_products(self, rows, right, columns, coef, out, threads=1):
         """out[k, i] += Σ_j k(row i, column j)·coef[k, j]."""
 

@@ -11,10 +11,12 @@ import numpy as np
 
 from svmreduce.core.jit import njit
 from svmreduce.core.kernel_values import KernelRows, suitable_rows
-from svmreduce.core.tiles import DIFFERENCES
+from svmreduce.core.tiles import DIFFERENCES, SCATTER
 
 FEW = 4  # times fewer rows than columns: make tiles of the rows, where making a tile is work
+FEWEST = 2  # rows for which no tile is worth making
 PART = 8192  # rows made ready in double at a time
+UNCHANGED = 1e-10  # of a weight: what scaling it many times may do by rounding
 ERROR_MARGIN = 20  # times the rounding error that was seen, to be sure of what was not
 
 
@@ -70,6 +72,11 @@ class Hessian:
 
     def block(self, rows, _, columns, out, stride, threads=None):
         """out[i*stride + j] = q of row i and column j."""
+        if self.rows.mode != DIFFERENCES and rows.size <= FEWEST:
+            self.rows.block_of_few(rows, columns, out, stride)
+            _sign_block(out, stride, rows, columns, self.sign, self.ridge)
+            self.values += rows.size * columns.size
+            return
         if self.rows.mode != DIFFERENCES and FEW * rows.size < columns.size:
             return self.spread(columns, rows, out, stride * np.arange(rows.size))
         self.rows.block(rows, self.rows, columns, out, stride, threads or self.threads)
@@ -78,6 +85,10 @@ class Hessian:
 
     def spread(self, rows, few, out, begin):
         """out[begin[j] + i] = q of row i and column j, for few columns: kernel tiles are made of those."""
+        if self.rows.mode != DIFFERENCES and few.size <= FEWEST:
+            for row, start in zip(few, begin, strict=True):
+                self.block(np.array([row]), None, rows, out[start:], rows.size)
+            return
         block = np.empty(rows.size * few.size, self.dtype)
         self.rows.block(rows, self.rows, few, block, few.size, self.threads)
         _sign_block(block, few.size, rows, few, self.sign, self.ridge)
@@ -86,12 +97,22 @@ class Hessian:
 
     def gradient(self, alpha):
         """g = Qα of all rows."""
-        out, everything = np.zeros((1, self.n)), np.arange(self.n)
         support = np.flatnonzero(alpha)
-        beta = (alpha * self.y)[support]
-        self.rows.add_products(everything, self.rows, support, beta[None], out, self.threads)
-        self.values += self.n * support.size
-        return self.y * (out[0] + beta.sum()) + alpha * self.ridge
+        return self.pull(np.arange(self.n), support, alpha[support]) + alpha * self.ridge
+
+    def pull(self, rows, support, alpha):
+        """What the α of these support rows adds to g of ``rows``, but for the ridge."""
+        beta = alpha * self.y[support]
+        self.values += rows.size * support.size
+        if self.rows.mode == SCATTER and rows.size < support.size:  # a tile of few rows costs less to make
+            block = np.empty(support.size * rows.size, self.dtype)
+            self.rows.block(support, self.rows, rows, block, rows.size, self.threads)
+            sums = weighted_columns(block, rows.size, beta)
+        else:
+            out = np.zeros((1, rows.size))
+            self.rows.add_products(rows, self.rows, support, beta[None], out, self.threads)
+            sums = out[0]
+        return self.y[rows] * (sums + beta.sum())
 
     def exact_gradient(self, which, alpha):
         """g of these rows in double, in parts: no double copy of all rows is made."""
@@ -120,11 +141,39 @@ class Hessian:
         return float(alpha[support] @ exact), float(low)
 
 
+class LaggingGradient:
+    """g of rows out of view, which have no α: that of an earlier α, and what has changed since.
+
+    The earlier α is ``scale`` times ``base``, which is zero but for rows in view. When what was paid for changes would
+    have brought all rows up to date, that is done: never more than twice the kernel values of the better choice.
+    """
+
+    def __init__(self, hessian: Hessian):
+        self.hessian = hessian
+        self.base, self.g, self.scale = np.zeros(hessian.n), np.zeros(hessian.n), 1.0
+        self.paid = 0
+
+    def of(self, rows, members, alpha):
+        """g of ``rows``, given the α of the members."""
+        change = alpha - self.scale * self.base[members]
+        changed = np.flatnonzero(np.abs(change) > UNCHANGED * alpha)
+        if 0 < self.hessian.n * changed.size <= self.paid:
+            self._catch_up(members, alpha, changed, change[changed])
+            changed = changed[:0]
+        self.paid += rows.size * changed.size
+        return self.scale * self.g[rows] + self.hessian.pull(rows, members[changed], change[changed])
+
+    def _catch_up(self, members, alpha, changed, change):
+        self.g = self.scale * self.g + self.hessian.pull(np.arange(self.hessian.n), members[changed], change)
+        self.base[members] = alpha
+        self.scale, self.paid = 1.0, 0
+
+
 class RowCache:
     """Rows of Q over some ``members``, as many as the memory holds; those not used for longest make room.
 
-    Row i (a place in ``members``) starts at ``values[begin[i]]``; begin[i] < 0 says that it is not there. Rows have
-    some ``slack`` at the end, so that members can be added.
+    Row i (a place in ``members``) starts at ``values[begin[i]]``; begin[i] < 0 says that it is not there, or not whole
+    since members were added. Rows have some ``slack`` at the end for those.
     """
 
     def __init__(self, hessian: Hessian, members, megabytes: float, least: int, slack: float = 0.0):
@@ -133,27 +182,44 @@ class RowCache:
         self.stride = int(n * (1 + slack))
         self.slots = int(min(self.stride, max(least, megabytes * 2**20 // (hessian.dtype.itemsize * self.stride))))
         self.values = np.empty(self.slots * self.stride, hessian.dtype)
-        self.values[:n] = 0  # looked at before any row is there
+        self.values[: self.stride] = 0  # looked at before any row is there
         self.begin, self.last_used = np.full(n, -1), np.zeros(n, np.int64)
+        self.slot_of, self.length = np.full(n, -1), np.zeros(n, np.int64)  # where a row is, and how much of it
         self.owner = np.full(self.slots, -1)
 
     def fetch(self, places, now: int):
         """Compute these rows, at most as many as there are slots. ``now`` is what ``last_used`` counts in."""
+        self.last_used[places] = now
+        fresh = places[self.slot_of[places] < 0]
+        if fresh.size:
+            self._make_room(fresh)
+            self.hessian.spread(self.members, self.members[fresh], self.values, self.slot_of[fresh] * self.stride)
+            self.length[fresh] = self.members.size
+        for place in places[self.length[places] < self.members.size]:
+            start = self.length[place]
+            rest = self.values[self.slot_of[place] * self.stride + start :]
+            self.hessian.block(self.members[[place]], None, self.members[start:], rest, self.stride)
+        self.length[places] = self.members.size
+        self.begin[places] = self.slot_of[places] * self.stride
+
+    def _make_room(self, fresh):
+        """Slots for these rows; others lose theirs."""
         age = np.where(self.owner < 0, -1, self.last_used[self.owner])
-        slots = np.argpartition(age, places.size - 1)[: places.size]
+        slots = np.argpartition(age, fresh.size - 1)[: fresh.size]
         old = self.owner[slots]
-        self.begin[old[old >= 0]] = -1
-        self.owner[slots], self.begin[places], self.last_used[places] = places, slots * self.stride, now
-        self.hessian.spread(self.members, self.members[places], self.values, self.begin[places])
+        old = old[old >= 0]
+        self.begin[old] = self.slot_of[old] = -1
+        self.length[old] = 0
+        self.owner[slots], self.slot_of[fresh] = fresh, slots
 
     def grow(self, new) -> bool:
-        """Add members at the end of every row; False when the rows have no room for them."""
-        n = self.members.size
-        if n + new.size > self.stride:
+        """Add members, whose values are computed when a row is fetched; False when the rows have no room for them."""
+        if self.members.size + new.size > self.stride:
             return False
-        owners = self.members[np.maximum(self.owner, 0)]  # slots that are free get values that nobody reads
-        self.hessian.block(owners, None, new, self.values[n:], self.stride)
         self.members = np.append(self.members, new)
-        self.begin = np.append(self.begin, np.full(new.size, -1))
-        self.last_used = np.append(self.last_used, np.zeros(new.size, np.int64))
+        self.begin = np.full(self.members.size, -1)
+        self.last_used, self.slot_of, self.length = (
+            np.append(old, np.full(new.size, value))
+            for old, value in ((self.last_used, 0), (self.slot_of, -1), (self.length, 0))
+        )
         return True

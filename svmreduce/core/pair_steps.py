@@ -121,6 +121,32 @@ def _pair_steps(K, stride, diagonal, beta, v, lower, upper, kink, tol, max_steps
 
 
 @njit()
+def pair_steps_of_rows(K, begin, last_used, now, diagonal, beta, v, lower, upper, no_up, no_low, tol, max_steps):
+    """The same where row i of the block is ``K[begin[i] : begin[i] + n]``, and not in memory if begin[i] < 0.
+
+    Returns the steps made, the last extremes, and the row that is missing, or -1. The bounds are marked by the caller.
+    """
+    n = beta.size
+    row = K[:n]
+    i, high, low = step_and_extremes(row, row, 0.0, v, no_up, no_low)
+    steps = 0
+    while high - low > tol and steps < max_steps:
+        if begin[i] < 0:
+            return steps, high, low, i
+        last_used[i] = now + steps
+        row_i = K[begin[i] : begin[i] + n]
+        j = partner(row_i, diagonal, i, v, no_low, high)
+        if begin[j] < 0:
+            return steps, high, low, j
+        last_used[j] = now + steps
+        row_j = K[begin[j] : begin[j] + n]
+        step = move_pair(i, j, row_i[j], diagonal, beta, v, lower, upper, no_up, no_low, 0.0)
+        steps += 1
+        i, high, low = step_and_extremes(row_i, row_j, step, v, no_up, no_low)
+    return steps, high, low, -1
+
+
+@njit()
 def _still_movable(beta, v, lower, upper, kink, high, low):
     """Rows that could still be picked, which free ones always can: LIBSVM's shrinking rule."""
     rows, count = np.empty(beta.size, np.int64), 0

@@ -138,9 +138,10 @@ def centred(X, centre, stretch, out, norm):
 @njit()
 def _dense_tile(X, rows):
     T = np.empty((X.shape[1], rows.size), X.dtype)
-    for j in range(rows.size):
-        for f in range(X.shape[1]):
-            T[f, j] = X[rows[j], f]
+    for f in range(X.shape[1]):  # the other way round the writes fall into few sets of the cache
+        t = T[f]
+        for j in range(rows.size):
+            t[j] = X[rows[j], f]
     return T
 
 
@@ -211,6 +212,45 @@ def block_part(mode, code, gamma, coef0, degree, left, left_rows, right, right_r
                     out[(i0 + i) * stride + j0 + j] = A[i, j]
         if mode == SCATTER:
             _clear_slots(right[2], right[3], columns, slot)
+
+
+@njit(fastmath=VECTOR)
+def _dense_products(x, X, rows, out):
+    """out[j] = x · x_j."""
+    for j in range(rows.size):
+        other = X[rows[j]]
+        total = X.dtype.type(0)
+        for f in range(x.size):
+            total += x[f] * other[f]
+        out[j] = total
+
+
+@njit()
+def _sparse_products(x, data, indices, indptr, rows, out):
+    """out[j] = x · x_j for sparse x_j and a dense x, which has a zero for columns that it does not know."""
+    for j in range(rows.size):
+        total = data.dtype.type(0)
+        for p in range(indptr[rows[j]], indptr[rows[j] + 1]):
+            total += data[p] * x[indices[p]]
+        out[j] = total
+
+
+@njit()
+def row_by_row(mode, code, gamma, coef0, degree, arrays, left_rows, right_rows, width, out, stride):
+    """What ``block_part`` computes, without tiles: for so few left rows that making tiles is most of the work."""
+    X, data, indices, indptr, norm = arrays
+    right_norm = take(norm, right_rows)
+    x = np.zeros(width, norm.dtype)
+    for i in range(left_rows.size):
+        row, a = left_rows[i], out[i * stride : i * stride + right_rows.size]
+        if mode == SCATTER:
+            x[:] = 0
+            for p in range(indptr[row], indptr[row + 1]):
+                x[indices[p]] = data[p]
+            _sparse_products(x, data, indices, indptr, right_rows, a)
+        else:
+            _dense_products(X[row], X, right_rows, a)
+        finish(code, gamma, coef0, degree, False, norm[row : row + 1], right_norm, a.reshape((1, right_rows.size)))
 
 
 @njit(fastmath=VECTOR)
