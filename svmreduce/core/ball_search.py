@@ -35,6 +35,7 @@ FIRST_STEPS = 10_000  # most pair steps of the start
 FLOAT32_TOL = 1e-6  # below this tolerance Q is double from the start,
 FLOAT32_ROWS = 1000  # and for up to this many rows, where it costs nothing
 BATCH = 16  # rows of Q computed at once: together they cost little more than one
+AHEAD = 8  # the same for rows that no step needs yet
 STEPS_AT_ONCE = 10_000  # between two looks at the clock
 SAFETY = 0.9  # aim a little below the tolerance
 
@@ -171,17 +172,35 @@ class _Search:
                     return
                 if time_is_up(steps=self.n_iter, rows=self.members.size, gap=epsilon):
                     return
-                if not self.exact and self._exact_is_cheaper():
-                    self._turn_exact()
+                self._look_at_more_if_cheaper()
                 new, g = self._outside(epsilon)
                 quiet = 0 if new.size else quiet + 1
                 if new.size and not self._take_in(new, g, epsilon):
                     return
         self.converged = True
 
-    def _exact_is_cheaper(self) -> bool:
-        fits = self.work is not None and self.work.capacity == self.Q.n
-        return fits and self.sample_size * np.count_nonzero(self.alpha) >= self.Q.n
+    def _look_at_more_if_cheaper(self):
+        """Exact selection, or g of all rows for samples to look up, once a sample costs no less.
+
+        A new core vector needs its own row of Q and, for about every pair step, that of its partner.
+        """
+        if self.exact or self.work is None:
+            return
+        rows = self.sample_size * np.count_nonzero(self.alpha) / self.Q.n
+        if self.work.capacity == self.Q.n and rows >= 1:
+            self._turn_exact()
+        elif self.rule == PAIRS and rows >= 1 + self.pair_steps / max(1, self.taken_in):
+            self._keep_g_of_all_rows()
+
+    def _keep_g_of_all_rows(self):
+        """The core vector machine goes on with rows of Q instead of a block; its samples cost nothing from here on."""
+        self.alpha, self.members = self.dense_alpha(), np.arange(self.Q.n)
+        self.g = self.Q.gradient(self.alpha)
+        self._use_cache()
+        self.diagonal = self.Q.diagonal.astype(self.Q.dtype)
+        self.lower, self.upper = np.zeros(self.Q.n), np.where(self.in_view, 2.0, 0.0)
+        self.no_up = np.where(self.in_view, 0, BARRED).astype(np.float32)
+        self.no_low = np.where(self.alpha > 0, 0, BARRED).astype(np.float32)
 
     def _turn_exact(self):
         """All rows are available. For the core vector machine those outside of the core stay out of view."""
@@ -254,40 +273,40 @@ class _Search:
 
     def _settle_pairs(self, epsilon, most):
         """The best centre of the rows in view, up to what the widened ball forgives."""
-        work, n = self.work, self.members.size
-        upper = np.where(self.in_view[self.members], 2.0, 0.0)  # what is out of view stays at zero
         r2 = max(self.Q.size - self.numbers[NORM], MIN_BALL * self.Q.size)
         tol = SAFETY * 0.5 * ((1 + epsilon) ** 2 - 1) * r2
-        v = -self.g
-        if work is not None:
-            made, high, low = optimise_block_in_time(work.K, work.stride, work.diagonal, self.alpha, v, np.zeros(n),
-                                                     upper, tol, most)  # fmt: skip
-        else:
-            made, high, low = self._pairs_of_cached_rows(v, upper, tol, most)
-        self.g = -v
+        made, gap = (self._pairs_of_cached_rows if self.work is None else self._pairs_of_block)(tol, most)
         self.numbers[NORM] = self.alpha @ self.g
         self.pair_steps += made
-        return INSIDE if high - low <= tol else LIMIT
+        return INSIDE if gap <= tol else LIMIT
 
-    def _pairs_of_cached_rows(self, v, upper, tol, most):
-        """Pair steps, with rows of Q computed when they are needed."""
-        cache, alpha, lower = self.cache, self.alpha, np.zeros(self.members.size)
-        no_up = np.where(alpha < upper, 0, BARRED).astype(np.float32)
-        no_low = np.where(alpha > lower, 0, BARRED).astype(np.float32)
-        diagonal = self.Q.diagonal[self.members].astype(self.Q.dtype)
-        made, missing = 0, 0
+    def _pairs_of_block(self, tol, most):
+        work, n = self.work, self.members.size
+        upper = np.where(self.in_view[self.members], 2.0, 0.0)  # what is out of view stays at zero
+        v = -self.g
+        made, high, low = optimise_block_in_time(work.K, work.stride, work.diagonal, self.alpha, v, np.zeros(n), upper,
+                                                 tol, most)  # fmt: skip
+        self.g = -v
+        return made, high - low
+
+    def _pairs_of_cached_rows(self, tol, most):
+        """The same on all rows, of which only those in view may move; rows of Q are computed when they are needed."""
+        cache, made, missing = self.cache, 0, 0
+        found = np.array([-1.0, -1.0, 0.0, 0.0])
+        np.negative(self.g, out=self.g)
         while missing >= 0:
             now = self.n_iter + made
-            steps, high, low, missing = pair_steps_of_rows(
-                cache.values, cache.begin, cache.last_used, now, diagonal, alpha, v, lower, upper, no_up, no_low, tol,
-                min(STEPS_AT_ONCE, most - made),
+            steps, missing = pair_steps_of_rows(
+                cache.values, cache.begin, cache.last_used, now, self.diagonal, self.alpha, self.g, self.lower,
+                self.upper, self.no_up, self.no_low, tol, min(STEPS_AT_ONCE, most - made), found,
             )  # fmt: skip
             made += steps
             if missing >= 0:
                 cache.fetch(np.array([missing]), now + steps)
-            elif high - low > tol and made < most and not time_is_up():
+            elif found[2] - found[3] > tol and made < most and not time_is_up():
                 missing = 0
-        return made, high, low
+        np.negative(self.g, out=self.g)
+        return made, found[2] - found[3]
 
     # ------------------------------------------------------------ rows out of view
 
@@ -302,8 +321,17 @@ class _Search:
             return np.empty(0, np.int64), np.empty(0)
         out = np.flatnonzero(g < self._edge(epsilon))
         if self.rule == PAIRS and out.size:
-            out = out[[np.argmin(g[out])]]
+            out = out[np.argsort(g[out], kind="stable")]
+            if self.work is None:
+                self._fetch_ahead(rows[out])
+            out = out[:1]
         return rows[out], g[out]
+
+    def _fetch_ahead(self, rows):
+        """The row that comes into view, and others that will: together they cost little more than one."""
+        missing = rows[:AHEAD][self.cache.begin[rows[:AHEAD]] < 0]
+        if missing.size:
+            self.cache.fetch(missing, self.n_iter)
 
     def _sample(self):
         half = self.sample_size // 2
@@ -311,6 +339,8 @@ class _Search:
                  for own, size in zip(self.classes, (half, self.sample_size - half), strict=True)]  # fmt: skip
         rows = np.unique(np.concatenate(drawn))
         rows = rows[~self.in_view[rows]]
+        if self.members.size == self.Q.n:
+            return rows, self.g[rows]
         return rows, self.elsewhere.of(rows, self.members, self.alpha)
 
     def _take_in(self, new, g, epsilon) -> bool:
@@ -318,6 +348,9 @@ class _Search:
         self.in_view[new] = True
         self.taken_in += new.size
         if self.exact:
+            return True
+        if self.rule == PAIRS and self.work is None:
+            self.upper[new], self.no_up[new] = 2.0, 0.0
             return True
         idle = (self.alpha == 0) & (self.g > self._edge(epsilon)) & (self.elsewhere.base[self.members] == 0)
         is_full = self.work is not None and self.work.size + new.size > self.work.capacity
@@ -332,6 +365,8 @@ class _Search:
         self.alpha, self.g = np.append(self.alpha, np.zeros(new.size)), np.append(self.g, g)
         if self.work is not None and self.members.size <= self.work.capacity:
             self.work.admit(new, self.Q.threads)
+        elif self.rule == PAIRS:
+            self._keep_g_of_all_rows()
         elif self.cache is None or not self.cache.grow(new):
             self._use_cache(slack=0.25)
         return True

@@ -94,7 +94,7 @@ class KernelRows:
         X = kernel.mapped(X)
         self.n, self.d = X.shape
         self.dtype = np.dtype(dtype)
-        self.centre = None
+        self.centre = self.transposed = None
         stretch = 1.0 if kernel.code == LINEAR else 2.0 ** round(math.log2(kernel.gamma) / 2.0)
         self.gamma = float(kernel.gamma) / stretch / stretch  # of the rows so multiplied
         if sparse.issparse(X):
@@ -156,9 +156,23 @@ class KernelRows:
         self._over_left_tiles(work, rows.size, threads)
 
     def block_of_few(self, rows, columns, out, stride):
-        """The same for a few rows against others of self; not by differences, for which tiles cost little."""
+        """The same for a few rows against others of self, without tiles; not for differences, whose tiles are small."""
         width = self.width if self.mode == SCATTER else 0
         tiles.row_by_row(*self.parameters(), self.arrays, rows, columns, width, out, stride)
+
+    def whole_rows(self, rows, out, begin):
+        """out[begin[i] + j] = k(row i, row j), for all rows j of self."""
+        if self.mode == PRODUCT:
+            if self.transposed is None:
+                self.transposed = np.ascontiguousarray(self.arrays[0].T)
+            dense, norm = self.arrays[0], self.arrays[4]
+            return tiles.whole_rows(*self.parameters()[1:], dense, self.transposed, norm, rows, self.tile, begin, out)
+        everything = np.arange(self.n)
+        for row, start in zip(rows, begin, strict=True):
+            if self.mode == SCATTER:
+                self.block_of_few(np.array([row]), everything, out[start:], self.n)
+            else:
+                self.block(np.array([row]), self, everything, out[start:], self.n)
 
     def add_products(self, rows, right, columns, coef, out, threads=1):
         """out[k, i] += Σ_j k(row i, column j)·coef[k, j]."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from svmreduce.core.jit import njit
 from svmreduce.core.kernel_values import KernelRows, suitable_rows
-from svmreduce.core.tiles import DIFFERENCES, SCATTER
+from svmreduce.core.tiles import DIFFERENCES, PRODUCT, SCATTER
 
 FEW = 4  # times fewer rows than columns: make tiles of the rows, where making a tile is work
 FEWEST = 2  # rows for which no tile is worth making
@@ -31,6 +31,15 @@ def _sign_block(values, stride, rows, columns, sign, ridge):
             row[j] = own * sign[columns[j]] * (row[j] + one)
             if rows[i] == columns[j]:
                 row[j] += values.dtype.type(ridge[rows[i]])
+
+
+@njit()
+def _sign_row(values, row, sign, ridge):
+    """The same for one row and all columns."""
+    own, one = sign[row], values.dtype.type(1)
+    for j in range(values.size):
+        values[j] = own * sign[j] * (values[j] + one)
+    values[row] += ridge
 
 
 @njit()
@@ -85,15 +94,18 @@ class Hessian:
 
     def spread(self, rows, few, out, begin):
         """out[begin[j] + i] = q of row i and column j, for few columns: kernel tiles are made of those."""
-        if self.rows.mode != DIFFERENCES and few.size <= FEWEST:
-            for row, start in zip(few, begin, strict=True):
-                self.block(np.array([row]), None, rows, out[start:], rows.size)
-            return
         block = np.empty(rows.size * few.size, self.dtype)
         self.rows.block(rows, self.rows, few, block, few.size, self.threads)
         _sign_block(block, few.size, rows, few, self.sign, self.ridge)
         _spread_columns(block, rows.size, begin, out)
         self.values += rows.size * few.size
+
+    def whole_rows(self, rows, out, begin):
+        """out[begin[i] + j] = q of row i and row j, for all rows j."""
+        self.rows.whole_rows(rows, out, begin)
+        for row, start in zip(rows, begin, strict=True):
+            _sign_row(out[start : start + self.n], row, self.sign, self.dtype.type(self.ridge[row]))
+        self.values += rows.size * self.n
 
     def gradient(self, alpha):
         """g = Qα of all rows."""
@@ -151,7 +163,7 @@ class LaggingGradient:
     def __init__(self, hessian: Hessian):
         self.hessian = hessian
         self.base, self.g, self.scale = np.zeros(hessian.n), np.zeros(hessian.n), 1.0
-        self.paid = 0
+        self.paid = 0  # kernel values since then
 
     def of(self, rows, members, alpha):
         """g of ``rows``, given the α of the members."""
@@ -172,8 +184,8 @@ class LaggingGradient:
 class RowCache:
     """Rows of Q over some ``members``, as many as the memory holds; those not used for longest make room.
 
-    Row i (a place in ``members``) starts at ``values[begin[i]]``; begin[i] < 0 says that it is not there, or not whole
-    since members were added. Rows have some ``slack`` at the end for those.
+    Row i (a place in ``members``) starts at ``values[begin[i]]``; begin[i] < 0 says that it is not there. Rows have
+    some ``slack`` at the end, so that members can be added.
     """
 
     def __init__(self, hessian: Hessian, members, megabytes: float, least: int, slack: float = 0.0):
@@ -182,44 +194,29 @@ class RowCache:
         self.stride = int(n * (1 + slack))
         self.slots = int(min(self.stride, max(least, megabytes * 2**20 // (hessian.dtype.itemsize * self.stride))))
         self.values = np.empty(self.slots * self.stride, hessian.dtype)
-        self.values[: self.stride] = 0  # looked at before any row is there
+        self.values[:n] = 0  # looked at before any row is there
         self.begin, self.last_used = np.full(n, -1), np.zeros(n, np.int64)
-        self.slot_of, self.length = np.full(n, -1), np.zeros(n, np.int64)  # where a row is, and how much of it
         self.owner = np.full(self.slots, -1)
 
     def fetch(self, places, now: int):
         """Compute these rows, at most as many as there are slots. ``now`` is what ``last_used`` counts in."""
-        self.last_used[places] = now
-        fresh = places[self.slot_of[places] < 0]
-        if fresh.size:
-            self._make_room(fresh)
-            self.hessian.spread(self.members, self.members[fresh], self.values, self.slot_of[fresh] * self.stride)
-            self.length[fresh] = self.members.size
-        for place in places[self.length[places] < self.members.size]:
-            start = self.length[place]
-            rest = self.values[self.slot_of[place] * self.stride + start :]
-            self.hessian.block(self.members[[place]], None, self.members[start:], rest, self.stride)
-        self.length[places] = self.members.size
-        self.begin[places] = self.slot_of[places] * self.stride
-
-    def _make_room(self, fresh):
-        """Slots for these rows; others lose theirs."""
         age = np.where(self.owner < 0, -1, self.last_used[self.owner])
-        slots = np.argpartition(age, fresh.size - 1)[: fresh.size]
+        slots = np.argpartition(age, places.size - 1)[: places.size]
         old = self.owner[slots]
-        old = old[old >= 0]
-        self.begin[old] = self.slot_of[old] = -1
-        self.length[old] = 0
-        self.owner[slots], self.slot_of[fresh] = fresh, slots
+        self.begin[old[old >= 0]] = -1
+        self.owner[slots], self.begin[places], self.last_used[places] = places, slots * self.stride, now
+        if self.members.size == self.hessian.n and (places.size == 1 or self.hessian.rows.mode == PRODUCT):
+            return self.hessian.whole_rows(places, self.values, self.begin[places])
+        self.hessian.spread(self.members, self.members[places], self.values, self.begin[places])
 
     def grow(self, new) -> bool:
-        """Add members, whose values are computed when a row is fetched; False when the rows have no room for them."""
-        if self.members.size + new.size > self.stride:
+        """Add members at the end of every row; False when the rows have no room for them."""
+        n = self.members.size
+        if n + new.size > self.stride:
             return False
+        owners = self.members[np.maximum(self.owner, 0)]  # slots that are free get values that nobody reads
+        self.hessian.block(owners, None, new, self.values[n:], self.stride)
         self.members = np.append(self.members, new)
-        self.begin = np.full(self.members.size, -1)
-        self.last_used, self.slot_of, self.length = (
-            np.append(old, np.full(new.size, value))
-            for old, value in ((self.last_used, 0), (self.slot_of, -1), (self.length, 0))
-        )
+        self.begin = np.append(self.begin, np.full(new.size, -1))
+        self.last_used = np.append(self.last_used, np.zeros(new.size, np.int64))
         return True

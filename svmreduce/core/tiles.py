@@ -254,6 +254,34 @@ def row_by_row(mode, code, gamma, coef0, degree, arrays, left_rows, right_rows, 
 
 
 @njit(fastmath=VECTOR)
+def _add_products(x, T, a):
+    """a = Σ_f x[f]·T[f], four features at a time."""
+    for j in range(a.size):
+        a[j] = 0
+    whole = x.size // 4 * 4
+    for f in range(0, whole, 4):
+        x0, x1, x2, x3 = x[f], x[f + 1], x[f + 2], x[f + 3]
+        t0, t1, t2, t3 = T[f], T[f + 1], T[f + 2], T[f + 3]
+        for j in range(a.size):
+            a[j] += (x0 * t0[j] + x1 * t1[j]) + (x2 * t2[j] + x3 * t3[j])
+    for f in range(whole, x.size):
+        x0, t0 = x[f], T[f]
+        for j in range(a.size):
+            a[j] += x0 * t0[j]
+
+
+@njit()
+def whole_rows(code, gamma, coef0, degree, X, T, norm, rows, tile, begin, out):
+    """out[begin[i] + j] = k(rows[i], row j) for all rows j, which T holds as columns."""
+    for s in range(0, norm.size, tile):
+        e = min(norm.size, s + tile)
+        for i in range(rows.size):
+            a = out[begin[i] + s : begin[i] + e]
+            _add_products(X[rows[i]], T[:, s:e], a)
+            finish(code, gamma, coef0, degree, False, norm[rows[i] : rows[i] + 1], norm[s:e], a.reshape((1, e - s)))
+
+
+@njit(fastmath=VECTOR)
 def _weighted_sums(A, coef, sums):
     """sums[i] += Σ_j A[i, j]·coef[j], in double whatever A is."""
     for i in range(A.shape[0]):
