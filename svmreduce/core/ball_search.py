@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from svmreduce.core.jit import resolve_threads
-from svmreduce.core.kernel_values import single_threaded_blas
+from svmreduce.core.kernel_values import PackedRows, single_threaded_blas
 from svmreduce.core.l2svm import Hessian, LaggingGradient, RowCache
 from svmreduce.core.pair_steps import BARRED, optimise_block_in_time, pair_steps_of_rows
 from svmreduce.core.simplex import BALL, FRANK_WOLFE, INSIDE, LIMIT, MIN_BALL, MODIFIED, NORM, SCALE, SLACK, ball_steps
@@ -35,7 +35,7 @@ FIRST_STEPS = 10_000  # most pair steps of the start
 FLOAT32_TOL = 1e-6  # below this tolerance Q is double from the start,
 FLOAT32_ROWS = 1000  # and for up to this many rows, where it costs nothing
 BATCH = 16  # rows of Q computed at once: together they cost little more than one
-AHEAD = 8  # the same for rows that no step needs yet
+FEW = 4  # rows that come into view one by one: no tile of them is worth making
 STEPS_AT_ONCE = 10_000  # between two looks at the clock
 SAFETY = 0.9  # aim a little below the tolerance
 
@@ -156,6 +156,7 @@ class _Search:
         self.cache = None
         self.work = WorkingSet(self.Q, self.cache_mb)
         self.work.admit(members, self.Q.threads)
+        self.packed = PackedRows(self.Q.rows, members)
         block = self.work.K[: members.size * self.work.stride].reshape(members.size, -1)
         self.g = block[:, : members.size].astype(np.float64) @ alpha
         self.numbers[NORM] = self.alpha @ self.g
@@ -172,35 +173,17 @@ class _Search:
                     return
                 if time_is_up(steps=self.n_iter, rows=self.members.size, gap=epsilon):
                     return
-                self._look_at_more_if_cheaper()
+                if not self.exact and self._exact_is_cheaper():
+                    self._turn_exact()
                 new, g = self._outside(epsilon)
                 quiet = 0 if new.size else quiet + 1
-                if new.size and not self._take_in(new, g, epsilon):
-                    return
+                if new.size:
+                    self._take_in(new, g, epsilon)
         self.converged = True
 
-    def _look_at_more_if_cheaper(self):
-        """Exact selection, or g of all rows for samples to look up, once a sample costs no less.
-
-        A new core vector needs its own row of Q and, for about every pair step, that of its partner.
-        """
-        if self.exact or self.work is None:
-            return
-        rows = self.sample_size * np.count_nonzero(self.alpha) / self.Q.n
-        if self.work.capacity == self.Q.n and rows >= 1:
-            self._turn_exact()
-        elif self.rule == PAIRS and rows >= 1 + self.pair_steps / max(1, self.taken_in):
-            self._keep_g_of_all_rows()
-
-    def _keep_g_of_all_rows(self):
-        """The core vector machine goes on with rows of Q instead of a block; its samples cost nothing from here on."""
-        self.alpha, self.members = self.dense_alpha(), np.arange(self.Q.n)
-        self.g = self.Q.gradient(self.alpha)
-        self._use_cache()
-        self.diagonal = self.Q.diagonal.astype(self.Q.dtype)
-        self.lower, self.upper = np.zeros(self.Q.n), np.where(self.in_view, 2.0, 0.0)
-        self.no_up = np.where(self.in_view, 0, BARRED).astype(np.float32)
-        self.no_low = np.where(self.alpha > 0, 0, BARRED).astype(np.float32)
+    def _exact_is_cheaper(self) -> bool:
+        fits = self.work is not None and self.work.capacity == self.Q.n
+        return fits and self.sample_size * np.count_nonzero(self.alpha) >= self.Q.n
 
     def _turn_exact(self):
         """All rows are available. For the core vector machine those outside of the core stay out of view."""
@@ -220,7 +203,7 @@ class _Search:
         self.work.admit(self.members, self.Q.threads)
 
     def _use_cache(self, slack=0.0):
-        self.work = self.cache = None
+        self.work = self.packed = self.cache = None
         self.cache = RowCache(self.Q, self.members, self.cache_mb, 2 * BATCH, slack)
 
     def dense_alpha(self):
@@ -290,23 +273,27 @@ class _Search:
         return made, high - low
 
     def _pairs_of_cached_rows(self, tol, most):
-        """The same on all rows, of which only those in view may move; rows of Q are computed when they are needed."""
-        cache, made, missing = self.cache, 0, 0
-        found = np.array([-1.0, -1.0, 0.0, 0.0])
-        np.negative(self.g, out=self.g)
+        """The same with rows of Q that are computed when they are needed."""
+        cache, alpha, n = self.cache, self.alpha, self.members.size
+        lower, upper, no_up = np.zeros(n), np.full(n, 2.0), np.zeros(n, np.float32)
+        no_low = np.where(alpha > 0, 0, BARRED).astype(np.float32)
+        diagonal = self.Q.diagonal[self.members].astype(self.Q.dtype)
+        found, v = np.array([-1.0, -1.0, 0.0, 0.0]), -self.g
+        made, missing = 0, 0
         while missing >= 0:
             now = self.n_iter + made
             steps, missing = pair_steps_of_rows(
-                cache.values, cache.begin, cache.last_used, now, self.diagonal, self.alpha, self.g, self.lower,
-                self.upper, self.no_up, self.no_low, tol, min(STEPS_AT_ONCE, most - made), found,
+                cache.values, cache.begin, cache.last_used, now, diagonal, alpha, v, lower, upper, no_up, no_low, tol,
+                min(STEPS_AT_ONCE, most - made), found,
             )  # fmt: skip
             made += steps
+            high, low = found[2:]
             if missing >= 0:
                 cache.fetch(np.array([missing]), now + steps)
-            elif found[2] - found[3] > tol and made < most and not time_is_up():
+            elif high - low > tol and made < most and not time_is_up():
                 missing = 0
-        np.negative(self.g, out=self.g)
-        return made, found[2] - found[3]
+        self.g = -v
+        return made, high - low
 
     # ------------------------------------------------------------ rows out of view
 
@@ -321,17 +308,8 @@ class _Search:
             return np.empty(0, np.int64), np.empty(0)
         out = np.flatnonzero(g < self._edge(epsilon))
         if self.rule == PAIRS and out.size:
-            out = out[np.argsort(g[out], kind="stable")]
-            if self.work is None:
-                self._fetch_ahead(rows[out])
-            out = out[:1]
+            out = out[[np.argmin(g[out])]]
         return rows[out], g[out]
-
-    def _fetch_ahead(self, rows):
-        """The row that comes into view, and others that will: together they cost little more than one."""
-        missing = rows[:AHEAD][self.cache.begin[rows[:AHEAD]] < 0]
-        if missing.size:
-            self.cache.fetch(missing, self.n_iter)
 
     def _sample(self):
         half = self.sample_size // 2
@@ -339,19 +317,14 @@ class _Search:
                  for own, size in zip(self.classes, (half, self.sample_size - half), strict=True)]  # fmt: skip
         rows = np.unique(np.concatenate(drawn))
         rows = rows[~self.in_view[rows]]
-        if self.members.size == self.Q.n:
-            return rows, self.g[rows]
-        return rows, self.elsewhere.of(rows, self.members, self.alpha)
+        return rows, self.elsewhere.of(rows, self.members, self.alpha, self.n_iter)
 
-    def _take_in(self, new, g, epsilon) -> bool:
-        """Rows come into view, idle ones may go. False when there is no room."""
+    def _take_in(self, new, g, epsilon):
+        """Rows come into view, idle ones may go."""
         self.in_view[new] = True
         self.taken_in += new.size
         if self.exact:
-            return True
-        if self.rule == PAIRS and self.work is None:
-            self.upper[new], self.no_up[new] = 2.0, 0.0
-            return True
+            return
         idle = (self.alpha == 0) & (self.g > self._edge(epsilon)) & (self.elsewhere.base[self.members] == 0)
         is_full = self.work is not None and self.work.size + new.size > self.work.capacity
         if 4 * idle.sum() > idle.size or (is_full and idle.any()):
@@ -361,15 +334,25 @@ class _Search:
                 self.cache = None
             else:
                 self.work.keep(~idle)
+                self.packed.keep(~idle)
         self.members = np.append(self.members, new)
         self.alpha, self.g = np.append(self.alpha, np.zeros(new.size)), np.append(self.g, g)
         if self.work is not None and self.members.size <= self.work.capacity:
-            self.work.admit(new, self.Q.threads)
-        elif self.rule == PAIRS:
-            self._keep_g_of_all_rows()
+            self._admit(new)
         elif self.cache is None or not self.cache.grow(new):
             self._use_cache(slack=0.25)
-        return True
+
+    def _admit(self, new):
+        """Into the block."""
+        if new.size > FEW:
+            self.packed.add(new)
+            self.work.admit(new, self.Q.threads)
+            return
+        for row in new:
+            self.packed.add(np.array([row]))
+            values = np.empty(self.packed.members.size, self.Q.dtype)
+            self.Q.row(row, self.packed, 0, values)
+            self.work.admit(np.array([row]), 1, values)
 
     # ------------------------------------------------------------ the end
 

@@ -94,7 +94,7 @@ class KernelRows:
         X = kernel.mapped(X)
         self.n, self.d = X.shape
         self.dtype = np.dtype(dtype)
-        self.centre = self.transposed = None
+        self.centre = None
         stretch = 1.0 if kernel.code == LINEAR else 2.0 ** round(math.log2(kernel.gamma) / 2.0)
         self.gamma = float(kernel.gamma) / stretch / stretch  # of the rows so multiplied
         if sparse.issparse(X):
@@ -155,25 +155,6 @@ class KernelRows:
 
         self._over_left_tiles(work, rows.size, threads)
 
-    def block_of_few(self, rows, columns, out, stride):
-        """The same for a few rows against others of self, without tiles; not for differences, whose tiles are small."""
-        width = self.width if self.mode == SCATTER else 0
-        tiles.row_by_row(*self.parameters(), self.arrays, rows, columns, width, out, stride)
-
-    def whole_rows(self, rows, out, begin):
-        """out[begin[i] + j] = k(row i, row j), for all rows j of self."""
-        if self.mode == PRODUCT:
-            if self.transposed is None:
-                self.transposed = np.ascontiguousarray(self.arrays[0].T)
-            dense, norm = self.arrays[0], self.arrays[4]
-            return tiles.whole_rows(*self.parameters()[1:], dense, self.transposed, norm, rows, self.tile, begin, out)
-        everything = np.arange(self.n)
-        for row, start in zip(rows, begin, strict=True):
-            if self.mode == SCATTER:
-                self.block_of_few(np.array([row]), everything, out[start:], self.n)
-            else:
-                self.block(np.array([row]), self, everything, out[start:], self.n)
-
     def add_products(self, rows, right, columns, coef, out, threads=1):
         """out[k, i] += Σ_j k(row i, column j)·coef[k, j]."""
 
@@ -190,6 +171,47 @@ class KernelRows:
         edges = [min(rows, tiles_in_all * p // pieces * LEFT) for p in range(pieces + 1)] if rows else [0]
         with single_threaded_blas if self.mode == PRODUCT else nullcontext():
             in_threads(lambda p: work(edges[p], edges[p + 1]), len(edges) - 1, threads)
+
+
+class PackedRows:
+    """Some rows of a ``KernelRows``, to which others are added, for kernel values of one row with all of them.
+
+    Dense rows lie side by side, as columns: there is no tile to make, and the memory is read from begin to end.
+    """
+
+    def __init__(self, rows: KernelRows, members):
+        self.rows, self.members = rows, members[:0]
+        self.T = np.empty((rows.d if rows.mode == PRODUCT else 0, 0), rows.dtype)
+        self.norm = np.empty(0, rows.dtype)
+        self.add(members)
+
+    def add(self, new):
+        first, n = self.members.size, self.members.size + new.size
+        self.members = np.append(self.members, new)
+        if self.rows.mode != PRODUCT:
+            return
+        if n > self.T.shape[1]:
+            room = n + n // 4 - self.T.shape[1]
+            self.T, self.norm = np.pad(self.T, ((0, 0), (0, room))), np.pad(self.norm, (0, room))
+        self.T[:, first:n], self.norm[first:n] = self.rows.arrays[0][new].T, self.rows.arrays[4][new]
+
+    def keep(self, which):
+        kept = np.flatnonzero(which)
+        self.members = self.members[kept]
+        if self.rows.mode == PRODUCT:
+            self.T, self.norm = np.ascontiguousarray(self.T[:, kept]), self.norm[kept]
+
+    def row(self, row, start, out):
+        """out[j - start] = k(row, member j), for the members from ``start`` on."""
+        rows, n = self.rows, self.members.size
+        if rows.mode == DIFFERENCES:
+            rows.block(np.array([row]), rows, self.members[start:], out, n - start)
+        elif rows.mode == SCATTER:
+            tiles.sparse_row(*rows.parameters()[1:], *rows.arrays[1:], row, self.members[start:], rows.width, out)
+        else:
+            dense, norm = rows.arrays[0], rows.arrays[4]
+            tiles.packed_row(*rows.parameters()[1:], dense[row], norm[row : row + 1], self.T, self.norm, start, n,
+                             rows.tile, out)  # fmt: skip
 
 
 class MixedRows:

@@ -214,43 +214,19 @@ def block_part(mode, code, gamma, coef0, degree, left, left_rows, right, right_r
             _clear_slots(right[2], right[3], columns, slot)
 
 
-@njit(fastmath=VECTOR)
-def _dense_products(x, X, rows, out):
-    """out[j] = x · x_j."""
-    for j in range(rows.size):
-        other = X[rows[j]]
-        total = X.dtype.type(0)
-        for f in range(x.size):
-            total += x[f] * other[f]
-        out[j] = total
-
-
 @njit()
-def _sparse_products(x, data, indices, indptr, rows, out):
-    """out[j] = x · x_j for sparse x_j and a dense x, which has a zero for columns that it does not know."""
-    for j in range(rows.size):
-        total = data.dtype.type(0)
-        for p in range(indptr[rows[j]], indptr[rows[j] + 1]):
+def sparse_row(code, gamma, coef0, degree, data, indices, indptr, norm, row, right_rows, width, out):
+    """out[j] = k(row, right_rows[j]) without a tile, whose making would be most of the work."""
+    x, zero = np.zeros(width, data.dtype), data.dtype.type(0)
+    for p in range(indptr[row], indptr[row + 1]):
+        x[indices[p]] = data[p]
+    for j in range(right_rows.size):
+        total = zero
+        for p in range(indptr[right_rows[j]], indptr[right_rows[j] + 1]):
             total += data[p] * x[indices[p]]
         out[j] = total
-
-
-@njit()
-def row_by_row(mode, code, gamma, coef0, degree, arrays, left_rows, right_rows, width, out, stride):
-    """What ``block_part`` computes, without tiles: for so few left rows that making tiles is most of the work."""
-    X, data, indices, indptr, norm = arrays
-    right_norm = take(norm, right_rows)
-    x = np.zeros(width, norm.dtype)
-    for i in range(left_rows.size):
-        row, a = left_rows[i], out[i * stride : i * stride + right_rows.size]
-        if mode == SCATTER:
-            x[:] = 0
-            for p in range(indptr[row], indptr[row + 1]):
-                x[indices[p]] = data[p]
-            _sparse_products(x, data, indices, indptr, right_rows, a)
-        else:
-            _dense_products(X[row], X, right_rows, a)
-        finish(code, gamma, coef0, degree, False, norm[row : row + 1], right_norm, a.reshape((1, right_rows.size)))
+    a = out[: right_rows.size].reshape((1, right_rows.size))
+    finish(code, gamma, coef0, degree, False, norm[row : row + 1], take(norm, right_rows), a)
 
 
 @njit(fastmath=VECTOR)
@@ -271,14 +247,13 @@ def _add_products(x, T, a):
 
 
 @njit()
-def whole_rows(code, gamma, coef0, degree, X, T, norm, rows, tile, begin, out):
-    """out[begin[i] + j] = k(rows[i], row j) for all rows j, which T holds as columns."""
-    for s in range(0, norm.size, tile):
-        e = min(norm.size, s + tile)
-        for i in range(rows.size):
-            a = out[begin[i] + s : begin[i] + e]
-            _add_products(X[rows[i]], T[:, s:e], a)
-            finish(code, gamma, coef0, degree, False, norm[rows[i] : rows[i] + 1], norm[s:e], a.reshape((1, e - s)))
+def packed_row(code, gamma, coef0, degree, x, own_norm, T, norm, start, stop, tile, out):
+    """out[j - start] = k(x, row j) for the rows from ``start`` to ``stop``, which T holds as columns."""
+    for s in range(start, stop, tile):
+        e = min(stop, s + tile)
+        a = out[s - start : e - start]
+        _add_products(x, T[:, s:e], a)
+        finish(code, gamma, coef0, degree, False, own_norm, norm[s:e], a.reshape((1, e - s)))
 
 
 @njit(fastmath=VECTOR)

@@ -65,15 +65,18 @@ class WorkingSet:
     def size(self) -> int:
         return self.members.size
 
-    def admit(self, new: np.ndarray, threads: int) -> int:
-        """Add rows; returns how many kernel values that took."""
+    def admit(self, new: np.ndarray, threads: int, values: np.ndarray | None = None) -> int:
+        """Add rows; returns how many kernel values that took. The values of a single row may be given."""
         first, n = self.size, self.size + new.size
         if n > self.stride:
             stride = min(self.capacity, n + n // 4)
             _widen(self.K, first, self.stride, stride)
             self.stride = stride
         self.members = np.concatenate([self.members, new])
-        self.rows.block(new, self.rows, self.members, self.K[first * self.stride :], self.stride, threads)
+        if values is None:
+            self.rows.block(new, self.rows, self.members, self.K[first * self.stride :], self.stride, threads)
+        else:
+            self.K[first * self.stride : first * self.stride + n] = values
         _mirror(self.K, self.stride, first, n)
         # from the block itself: a diagonal rounded in another way would spoil the curvature k_ii + k_jj − 2k_ij
         self.diagonal = np.append(self.diagonal, self.K[np.arange(first, n) * (self.stride + 1)])
