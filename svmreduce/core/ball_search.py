@@ -6,7 +6,8 @@ rows, and take in rows that lie outside. They differ in how they move the centre
 *Sampled* selection never looks at all rows. When those in view lie in the ball, a few others are drawn, half from
 each class, since a rare class would go unseen; what lies outside comes into view. The ball is widened by a factor
 1 + ε, and ε shrinks from one half to the tolerance: no effort goes into the fine placement of a centre that is far
-off. The search ends after several quiet samples in a row.
+off. The search ends after several quiet samples in a row. What a sample costs is kept low by what is known of earlier
+centres (``l2svm.LaggingGradient``).
 
 *Exact* selection has all rows in view, for one row of Q per step. A sample is no cheaper than that once the sample
 size times the active rows reaches the number of rows; if Q fits into memory, the search then becomes exact.
