@@ -6,7 +6,8 @@ rows, and take in rows that lie outside. They differ in how they move the centre
 *Sampled* selection never looks at all rows. When those in view lie in the ball, a few others are drawn, half from
 each class, since a rare class would go unseen; what lies outside comes into view. The ball is widened by a factor
 1 + ε, and ε shrinks from one half to the tolerance: no effort goes into the fine placement of a centre that is far
-off. The search ends after several quiet samples in a row.
+off. The search ends after several quiet samples in a row. What a sample costs is kept low by what is known of earlier
+centres (``l2svm.LaggingGradient``).
 
 *Exact* selection has all rows in view, for one row of Q per step. A sample is no cheaper than that once the sample
 size times the active rows reaches the number of rows; if Q fits into memory, the search then becomes exact.
@@ -19,9 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from svmreduce.core.jit import resolve_threads
-from svmreduce.core.kernel_values import single_threaded_blas
-from svmreduce.core.l2svm import Hessian, RowCache, weighted_columns
-from svmreduce.core.pair_steps import BARRED, optimise_block_in_time
+from svmreduce.core.kernel_values import PackedRows, single_threaded_blas
+from svmreduce.core.l2svm import Hessian, LaggingGradient, RowCache
+from svmreduce.core.pair_steps import BARRED, optimise_block_in_time, pair_steps_of_rows
 from svmreduce.core.simplex import BALL, FRANK_WOLFE, INSIDE, LIMIT, MIN_BALL, MODIFIED, NORM, SCALE, SLACK, ball_steps
 from svmreduce.core.watch import time_is_up
 from svmreduce.core.working_set import WorkingSet
@@ -35,6 +36,7 @@ FIRST_STEPS = 10_000  # most pair steps of the start
 FLOAT32_TOL = 1e-6  # below this tolerance Q is double from the start,
 FLOAT32_ROWS = 1000  # and for up to this many rows, where it costs nothing
 BATCH = 16  # rows of Q computed at once: together they cost little more than one
+FEW = 4  # rows that come into view one by one: no tile of them is worth making
 STEPS_AT_ONCE = 10_000  # between two looks at the clock
 SAFETY = 0.9  # aim a little below the tolerance
 
@@ -133,6 +135,7 @@ class _Search:
         self.numbers, self.counters = np.array([0.0, 0.0, 1.0]), np.zeros(3, np.int64)
         self.pair_steps = self.taken_in = 0
         self.converged = False
+        self.elsewhere = LaggingGradient(Q)  # g of rows out of view, for samples
 
     @property
     def n_iter(self) -> int:
@@ -154,6 +157,7 @@ class _Search:
         self.cache = None
         self.work = WorkingSet(self.Q, self.cache_mb)
         self.work.admit(members, self.Q.threads)
+        self.packed = PackedRows(self.Q.rows, members)
         block = self.work.K[: members.size * self.work.stride].reshape(members.size, -1)
         self.g = block[:, : members.size].astype(np.float64) @ alpha
         self.numbers[NORM] = self.alpha @ self.g
@@ -174,8 +178,8 @@ class _Search:
                     self._turn_exact()
                 new, g = self._outside(epsilon)
                 quiet = 0 if new.size else quiet + 1
-                if new.size and not self._take_in(new, g, epsilon):
-                    return
+                if new.size:
+                    self._take_in(new, g, epsilon)
         self.converged = True
 
     def _exact_is_cheaper(self) -> bool:
@@ -200,7 +204,7 @@ class _Search:
         self.work.admit(self.members, self.Q.threads)
 
     def _use_cache(self, slack=0.0):
-        self.work = self.cache = None
+        self.work = self.packed = self.cache = None
         self.cache = RowCache(self.Q, self.members, self.cache_mb, 2 * BATCH, slack)
 
     def dense_alpha(self):
@@ -236,6 +240,7 @@ class _Search:
             if status >= 0:
                 self._fetch(status, barred)
         self.alpha *= self.numbers[SCALE]
+        self.elsewhere.scale *= self.numbers[SCALE]
         self.numbers[SCALE] = 1.0
         return status
 
@@ -252,17 +257,44 @@ class _Search:
 
     def _settle_pairs(self, epsilon, most):
         """The best centre of the rows in view, up to what the widened ball forgives."""
-        work, n = self.work, self.members.size
-        upper = np.where(self.in_view[self.members], 2.0, 0.0)  # what is out of view stays at zero
         r2 = max(self.Q.size - self.numbers[NORM], MIN_BALL * self.Q.size)
         tol = SAFETY * 0.5 * ((1 + epsilon) ** 2 - 1) * r2
+        made, gap = (self._pairs_of_cached_rows if self.work is None else self._pairs_of_block)(tol, most)
+        self.numbers[NORM] = self.alpha @ self.g
+        self.pair_steps += made
+        return INSIDE if gap <= tol else LIMIT
+
+    def _pairs_of_block(self, tol, most):
+        work, n = self.work, self.members.size
+        upper = np.where(self.in_view[self.members], 2.0, 0.0)  # what is out of view stays at zero
         v = -self.g
         made, high, low = optimise_block_in_time(work.K, work.stride, work.diagonal, self.alpha, v, np.zeros(n), upper,
                                                  tol, most)  # fmt: skip
         self.g = -v
-        self.numbers[NORM] = self.alpha @ self.g
-        self.pair_steps += made
-        return INSIDE if high - low <= tol else LIMIT
+        return made, high - low
+
+    def _pairs_of_cached_rows(self, tol, most):
+        """The same with rows of Q that are computed when they are needed."""
+        cache, alpha, n = self.cache, self.alpha, self.members.size
+        lower, upper, no_up = np.zeros(n), np.full(n, 2.0), np.zeros(n, np.float32)
+        no_low = np.where(alpha > 0, 0, BARRED).astype(np.float32)
+        diagonal = self.Q.diagonal[self.members].astype(self.Q.dtype)
+        found, v = np.array([-1.0, -1.0, 0.0, 0.0]), -self.g
+        made, missing = 0, 0
+        while missing >= 0:
+            now = self.n_iter + made
+            steps, missing = pair_steps_of_rows(
+                cache.values, cache.begin, cache.last_used, now, diagonal, alpha, v, lower, upper, no_up, no_low, tol,
+                min(STEPS_AT_ONCE, most - made), found,
+            )  # fmt: skip
+            made += steps
+            high, low = found[2:]
+            if missing >= 0:
+                cache.fetch(np.array([missing]), now + steps)
+            elif high - low > tol and made < most and not time_is_up():
+                missing = 0
+        self.g = -v
+        return made, high - low
 
     # ------------------------------------------------------------ rows out of view
 
@@ -286,18 +318,15 @@ class _Search:
                  for own, size in zip(self.classes, (half, self.sample_size - half), strict=True)]  # fmt: skip
         rows = np.unique(np.concatenate(drawn))
         rows = rows[~self.in_view[rows]]
-        active = np.flatnonzero(self.alpha)
-        block = np.empty(active.size * rows.size, self.Q.dtype)
-        self.Q.block(self.members[active], None, rows, block, rows.size)
-        return rows, weighted_columns(block, rows.size, self.alpha[active])
+        return rows, self.elsewhere.of(rows, self.members, self.alpha, self.n_iter)
 
-    def _take_in(self, new, g, epsilon) -> bool:
-        """Rows come into view, idle ones may go. False when there is no room."""
+    def _take_in(self, new, g, epsilon):
+        """Rows come into view, idle ones may go."""
         self.in_view[new] = True
         self.taken_in += new.size
         if self.exact:
-            return True
-        idle = (self.alpha == 0) & (self.g > self._edge(epsilon))
+            return
+        idle = (self.alpha == 0) & (self.g > self._edge(epsilon)) & (self.elsewhere.base[self.members] == 0)
         is_full = self.work is not None and self.work.size + new.size > self.work.capacity
         if 4 * idle.sum() > idle.size or (is_full and idle.any()):
             self.in_view[self.members[idle]] = False
@@ -305,16 +334,26 @@ class _Search:
                 order, self.cache = np.flatnonzero(~idle), None
             else:
                 order = self.work.keep(~idle)
+                self.packed.take(order)
             self.members, self.alpha, self.g = self.members[order], self.alpha[order], self.g[order]
         self.members = np.append(self.members, new)
         self.alpha, self.g = np.append(self.alpha, np.zeros(new.size)), np.append(self.g, g)
         if self.work is not None and self.members.size <= self.work.capacity:
-            self.work.admit(new, self.Q.threads)
-        elif self.rule == PAIRS:
-            return False
+            self._admit(new)
         elif self.cache is None or not self.cache.grow(new):
             self._use_cache(slack=0.25)
-        return True
+
+    def _admit(self, new):
+        """Into the block."""
+        if new.size > FEW:
+            self.packed.add(new)
+            self.work.admit(new, self.Q.threads)
+            return
+        for row in new:
+            self.packed.add(np.array([row]))
+            values = np.empty(self.packed.members.size, self.Q.dtype)
+            self.Q.row(row, self.packed, 0, values)
+            self.work.admit(np.array([row]), 1, values)
 
     # ------------------------------------------------------------ the end
 

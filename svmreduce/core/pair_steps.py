@@ -121,6 +121,39 @@ def _pair_steps(K, stride, diagonal, beta, v, lower, upper, kink, tol, max_steps
 
 
 @njit()
+def pair_steps_of_rows(K, begin, last_used, now, diagonal, beta, v, lower, upper, no_up, no_low, tol, max_steps, found):
+    """The same where row i of the block is ``K[begin[i] : begin[i] + n]``, and not in memory if begin[i] < 0.
+
+    Returns the steps made and the row that is missing, or -1. The bounds are marked by the caller. ``found`` is what
+    outlives a call: the pair that is next, or -1, and the extremes.
+    """
+    n = beta.size
+    i, j, high, low = int(found[0]), int(found[1]), found[2], found[3]
+    if i < 0:
+        i, high, low = step_and_extremes(K[:n], K[:n], 0.0, v, no_up, no_low)
+    steps, missing = 0, -1
+    while high - low > tol and steps < max_steps:
+        if begin[i] < 0:
+            missing = i
+            break
+        row_i = K[begin[i] : begin[i] + n]
+        last_used[i] = now + steps
+        if j < 0:
+            j = partner(row_i, diagonal, i, v, no_low, high)
+        if begin[j] < 0:
+            missing = j
+            break
+        row_j = K[begin[j] : begin[j] + n]
+        last_used[j] = now + steps
+        step = move_pair(i, j, row_i[j], diagonal, beta, v, lower, upper, no_up, no_low, 0.0)
+        steps += 1
+        i, high, low = step_and_extremes(row_i, row_j, step, v, no_up, no_low)
+        j = -1
+    found[0], found[1], found[2], found[3] = i, j, high, low
+    return steps, missing
+
+
+@njit()
 def _still_movable(beta, v, lower, upper, kink, high, low):
     """Rows that could still be picked, which free ones always can: LIBSVM's shrinking rule."""
     rows, count = np.empty(beta.size, np.int64), 0

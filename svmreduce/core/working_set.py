@@ -69,15 +69,18 @@ class WorkingSet:
     def size(self) -> int:
         return self.members.size
 
-    def admit(self, new: np.ndarray, threads: int) -> int:
-        """Add rows; returns how many kernel values that took."""
+    def admit(self, new: np.ndarray, threads: int, values: np.ndarray | None = None) -> int:
+        """Add rows; returns how many kernel values that took. The values of a single row may be given."""
         first, n = self.size, self.size + new.size
         if n > self.stride:
             stride = min(self.capacity, n + n // 4)
             _widen(self.K, first, self.stride, stride)
             self.stride = stride
         self.members = np.concatenate([self.members, new])
-        self.rows.block(new, self.rows, self.members, self.K[first * self.stride :], self.stride, threads, first)
+        if values is None:
+            self.rows.block(new, self.rows, self.members, self.K[first * self.stride :], self.stride, threads, first)
+        else:
+            self.K[first * self.stride : first * self.stride + n] = values
         pieces = 1 if threads == 1 else 4 * threads
         edges = [first + new.size * p // pieces for p in range(pieces + 1)]
         in_threads(lambda p: _mirror(self.K, self.stride, edges[p], edges[p + 1]), pieces, threads)

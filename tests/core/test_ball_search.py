@@ -7,7 +7,7 @@ from scipy import sparse
 
 from svmreduce.core import kernel_values
 from svmreduce.core.ball_search import RULES, epsilons, solve
-from svmreduce.core.l2svm import Hessian, RowCache
+from svmreduce.core.l2svm import Hessian, LaggingGradient, RowCache
 from svmreduce.data.synthetic import make
 from svmreduce.errors import InputError
 from svmreduce.kernels import KernelSpec
@@ -52,7 +52,10 @@ def test_rows_come_and_go_and_grow(dtype):
     left = check(30)
     assert len(left) == 6 and {3, 7, 20, 21, 29} < set(left)
     others = np.setdiff1d(np.arange(40), members)
-    assert cache.grow(others[:5]) and check(35) == left
+    before = Q.values
+    assert cache.grow(others[:5]) and check(35) == []  # they lack the new columns
+    cache.fetch(np.array(left), now=5)
+    assert check(35) == left and Q.values == before + 5 * len(left)
     assert not cache.grow(others[5:7])
 
 
@@ -119,6 +122,27 @@ def test_more_quiet_samples_leave_less_outside():
     assert gaps[1] < gaps[0]
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("columns", [2, 20])  # tiles by differences or products
+def test_the_gradient_of_rows_out_of_view_keeps_up(columns, form):
+    """Whatever was asked before, and however α was scaled: g is Qα. Asking costs less than from scratch."""
+    rng = np.random.default_rng(0)
+    X, y, ridge = rng.normal(size=(400, columns)), np.where(np.arange(400) % 3, 1.0, -1.0), np.ones(400)
+    Q = Hessian(form(X), y, ridge, RBF, np.float64, 1)
+    full = dual_matrix(RBF, X, y, ridge)
+    lagging, members, alpha = LaggingGradient(Q), np.arange(0, 400, 2), np.zeros(400)
+    alpha[members] = rng.random(200)
+    for turn in range(60):
+        alpha[rng.choice(members, 3)] = rng.random(3)
+        if turn % 2:
+            alpha *= 0.9
+            lagging.scale *= 0.9
+        rows = 1 + 2 * rng.choice(200, 30, replace=False)
+        assert_allclose(lagging.of(rows, members, alpha[members], 3 * turn), (full @ alpha)[rows], rtol=1e-9, atol=1e-9)
+    assert np.count_nonzero(lagging.base) == 200
+    assert Q.values < 0.75 * 60 * 30 * 200
+
+
 @pytest.mark.parametrize("method", ["fw", "mfw", "bvm"])
 def test_little_memory_gives_the_same_ball(method):
     """More rows in view than their block may have: rows of Q are computed again and again."""
@@ -130,10 +154,20 @@ def test_little_memory_gives_the_same_ball(method):
         assert best <= found.norm < (1.6 if method == "bvm" else 1.25) * best
 
 
-def test_a_core_set_that_outgrows_the_memory_ends_the_search():
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_a_core_set_that_outgrows_its_block_is_searched_row_by_row(form):
     X, y, ridge = board(3000, C=1.0)
-    found = solve(X, y, ridge, RBF, method="cvm", cache_mb=0.05)
-    assert not found.converged and np.count_nonzero(found.alpha) <= 256
+    X = np.hstack([X, np.zeros((3000, 20))])  # too many columns for tiles of differences
+    little, much = (solve(form(X), y, ridge, RBF, method="cvm", tol=1e-5, cache_mb=mb) for mb in (0.05, 30))
+    assert little.converged and np.count_nonzero(little.alpha) > 300 > little.alpha.size // 20
+    assert little.norm == pytest.approx(much.norm, rel=1e-2)
+    Q = dual_matrix(RBF, X, y, ridge)
+    assert little.gap == pytest.approx(gap_of(Q, little.alpha, row_norm(RBF, X, ridge)), rel=1e-6)
+    assert little.gap < 1e-3
+
+
+def test_exact_selection_of_core_vectors_needs_all_kernel_values():
+    X, y, ridge = board(3000, C=1.0)
     with pytest.raises(InputError, match=r"exact selection .* of its 3000 rows, 35 MB: raise cache_mb, or select from"):
         solve(X, y, ridge, RBF, method="cvm", cache_mb=0.05, exact=True)
 
