@@ -188,7 +188,7 @@ def _level(values, below, above) -> tuple[float, float]:
 
 def _products(kernel, X, beta, options) -> np.ndarray:
     support = np.flatnonzero(beta)
-    return decision_function(kernel, X, X[support], beta[support, None], options.get("threads"))[:, 0]
+    return decision_function(kernel, X[:], X[support], beta[support, None], options.get("threads"))[:, 0]
 
 
 def _sample(n: int, options) -> np.ndarray | None:

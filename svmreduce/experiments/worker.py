@@ -98,7 +98,8 @@ def run_task(task: dict, kept: str | None = None, rows: int | None = None, on_st
 
 def _is_ours(base: type) -> bool:
     """Whether it is a method of this package, and not only what methods have in common."""
-    return base.__module__.startswith("svmreduce.") and not base.__module__.endswith(".base")
+    ours = base.__module__.startswith("svmreduce.") and not base.__module__.endswith(".base")
+    return ours and hasattr(base, "warm_up")
 
 
 def _reduce(task, train, rows, clock) -> dict:

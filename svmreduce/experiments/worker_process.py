@@ -26,7 +26,7 @@ from svmreduce.experiments.process_tree import MARK, end_tree
 
 PREPARATION_SECONDS = 1800  # for loading data and compiling, before the clock of a task starts
 POLL_SECONDS = 0.05
-LOG_TAIL = 2000  # characters
+LOG_TAIL = 3000  # characters
 LONGEST_LINE = 1 << 30  # bytes; an answer may carry the rows that a reducer made
 
 
