@@ -202,15 +202,12 @@ class _FamiliarClassifier(_Familiar):
                 FutureWarning,
                 stacklevel=2,
             )
-        self._steps = []
         super().fit(X, y, sample_weight)
-        self.n_iter_ = np.array(self._steps, np.int32)
         return self
 
-    def _fit_binary(self, X, y, weights, kernel, start=None):
-        solution = super()._fit_binary(X, y, weights, kernel, start)
-        self._steps.append(solution.n_iter)
-        return solution
+    def _store(self, outcome, X, kept):
+        super()._store(outcome, X, kept)
+        self.n_iter_ = np.array(outcome.steps, np.int32)
 
     def fit_facts(self):
         return replace(super().fit_facts(), iterations=int(self.n_iter_.sum()))

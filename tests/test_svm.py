@@ -178,3 +178,16 @@ def test_a_nu_svc_says_that_class_weight_has_no_effect():
     with pytest.warns(UserWarning, match="class_weight has no effect"):
         weighted = NuSVC(class_weight={0: 5.0}).fit(X, Y)
     assert np.array_equal(weighted.decision_function(X), NuSVC().fit(X, Y).decision_function(X))
+
+
+def test_pairs_on_two_threads_are_those_on_one(monkeypatch):
+    """Steps in the order of the pairs, and seeds that do not depend on which pair comes first."""
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(900, 4)), random.integers(0, 4, 900)
+    fitted = []
+    for threads in ("1", "2", "2", "2"):
+        monkeypatch.setenv("SVMREDUCE_THREADS", threads)
+        fitted.append(SVC(C=5, random_state=np.random.RandomState(3)).fit(X, y))
+    for other in fitted[1:]:
+        np.testing.assert_array_equal(other.n_iter_, fitted[0].n_iter_)
+        np.testing.assert_array_equal(other.dual_coef_, fitted[0].dual_coef_)

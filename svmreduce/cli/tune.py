@@ -101,18 +101,23 @@ def tune(train, model, n_features, as_json, quiet, state, seed, folds, **options
         try:
             search.fit(data.X, data.y, journal=journal, report=None if quiet else _progress(), stop=interrupted.is_set)
         except InputError:
-            if interrupted.is_set():  # before the first cell was finished
+            if journal and journal.known > known:  # before the first cell was finished, but not before the first path
+                click.echo(f"Warning: the same command goes on from {state_file}", err=True)
+            if interrupted.is_set():
                 raise click.Abort() from None
             raise
     search.refit_time_ = 0.0
     surface = Surface(search)
     missing = [cell for cell in _cells(surface) if cell["status"] == "not finished"]
-    if model and not interrupted.is_set():
+    model = None if interrupted.is_set() else model
+    if model:
         search.refit_time_ = _refit(search, data, preparation, model)
     if journal:
         journal.close(remove=not (state or missing or interrupted.is_set()))
     record = _record(search, surface, data, load) | ({"warnings": warned} if warned else {})
-    print_json(record) if as_json else None if quiet else _print(record, search, surface, model)
+    print_json(record) if as_json else None if quiet else _print(
+        record, search, surface, None if interrupted.is_set() else model
+    )
     if missing:
         again = f"; the same command goes on from {state_file}" if state_file else "; --state FILE would keep them"
         click.echo(f"Warning: {len(missing)} of {len(record['grid'])} cells are not finished{again}", err=True)

@@ -274,7 +274,7 @@ def solve_path(K, n, row_of, target, lower, upper, C, tol, max_steps, block, f_o
     beta, f = np.zeros(target.size), np.zeros(n)
     lower, upper = lower * C[0], upper * C[0]
     _first_beta(K, n, row_of, moving, target, lower, upper, beta, f)
-    capacity = min(TAGS, moving.size, int(np.sqrt(block.size)))
+    capacity = max(1, min(TAGS, moving.size, int(np.sqrt(block.size))))
     stride = min(block.size // capacity, capacity + 16)  # powers of two would share few places of the cache
     block = block[: capacity * stride].reshape(capacity, stride)
     members, filled, count = np.empty(capacity, np.int64), np.zeros(capacity, np.int64), 0

@@ -48,9 +48,9 @@ def nu_svc(X, y, box, nu, kernel, *, tol=1e-3, **options) -> DualSolution:
     search = _Search(solve, judge, nu * box.sum(), tol)
     most = box.size / box.sum() / tol  # LIBSVM's tol is of the problem before it is scaled: a margin below it is none
     beta, verdict = search.run(_cost_of_sample(X, y, box, nu, kernel, options), 1.0, most=most)
-    if verdict is None:
-        return replace(search.answer(np.inf), beta=search.at * beta)
-    margin = (verdict.high - verdict.low) / 2
+    margin = 0.0 if verdict is None else (verdict.high - verdict.low) / 2
+    if margin <= 0.0:
+        return replace(search.answer(np.inf), beta=search.at * search.tries[-1].beta)
     return replace(
         search.answer(verdict.gap),
         beta=beta / margin,

@@ -8,11 +8,12 @@ import numpy as np
 from scipy import sparse
 
 from svmreduce.core.jit import njit
-from svmreduce.core.tiles import TABLE
+from svmreduce.core.tiles import RADIAL, TABLE
 
 MANY_FEATURES = 64  # from here on zeros are worth leaving out
 MOSTLY_ZEROS = 0.4  # share of other values below which rows without their zeros are faster
 PROBE = 1000  # rows that are looked at first
+LONG = 256.0  # gamma times a squared length: beyond, distances cancel unless rows are centred, which leaves no zeros
 
 
 @njit()
@@ -41,6 +42,8 @@ def without_zeros(kernel, X):
     n, d = X.shape
     some = X[:: n // PROBE + 1]
     if d < MANY_FEATURES or np.count_nonzero(some) > MOSTLY_ZEROS * some.size:
+        return X
+    if kernel.code in RADIAL and not kernel.gamma * np.einsum("ij,ij->i", X, X).max(initial=0.0) <= LONG:
         return X
     return csr_rows(X)
 

@@ -298,7 +298,7 @@ class _Search:
             self.knows_objective = True
             return True
         self.repairs += 1
-        if self.repairs > REPAIRS or np.abs(rounded - self.v[decides]).max() > WRONG * self.tol:
+        if self.repairs > REPAIRS or np.abs(rounded - self.v[decides]).max(initial=0.0) > WRONG * self.tol:
             self._go_on_in_double()
         return False
 

@@ -28,7 +28,7 @@ ROWS = 65_536
 _BLOCK_BYTES = 1 << 27  # of a dense block; rows of very many columns come in smaller blocks
 _TEXT_GROWS = {True: 20, False: 4}  # memory per byte of a file, compressed or plain
 
-_BEGINS_WITH_PAIR = re.compile(rb"^(?=[ \t]*\d+:)", re.MULTILINE)
+_HAS_NO_LABEL = re.compile(rb"^(?=[ \t]*(\d+:|\r?\n))", re.MULTILINE)
 
 Part = tuple[Matrix, np.ndarray | None]
 
@@ -94,11 +94,11 @@ def raw_pieces(
 def libsvm_pieces(path: Path, n_features: int | None = None, no_label: bool = False) -> Iterator[Dataset]:
     """Rows of LIBSVM text, each piece with as many columns as it needs, or with ``n_features``.
 
-    With ``no_label`` lines may begin with their first pair.
+    With ``no_label`` lines may begin with their first pair, and an empty line is a row of zeros.
     """
     rows = 0
     for piece in text_pieces(path):
-        data = _BEGINS_WITH_PAIR.sub(b"0 ", piece.data) if no_label else piece.data
+        data = _HAS_NO_LABEL.sub(b"0 ", piece.data) if no_label else piece.data
         arrays = parse_libsvm(data, str(path), max_index=n_features or MAX_INDEX, lines_before=piece.lines_before)
         if not len(arrays["labels"]):
             continue

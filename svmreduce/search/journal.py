@@ -59,7 +59,9 @@ class Journal:
 
     def append(self, gamma: float, epsilon: float, fold: int, C: np.ndarray, result: PathResult) -> None:
         if len(result.scores) == len(C):
-            self._write(json.dumps({"key": _key(gamma, epsilon, fold, C), "result": vars(result)}).encode())
+            key = _key(gamma, epsilon, fold, C)
+            self._write(json.dumps({"key": key, "result": vars(result)}).encode())
+            self._results[key] = result
 
     def _write(self, line: bytes) -> None:
         self._file.write(_signed(line) + b"\n")

@@ -60,13 +60,14 @@ class Engine(Parameters):
             "tol": self._engine_tol(X.shape[0]),
             "cache_mb": self.cache_mb,
             "max_iter": self.max_iter,
-            "seed": seed_of(self.random_state),
+            "seed": self._seed,
             "threads": self.threads_,
         }
 
     def _validate(self, X, y, sample_weight):
         X, y, weights, kept = super()._validate(X, y, sample_weight)
         self._continued = kept if getattr(self, "warm_start", False) else None
+        self._seed = seed_of(self.random_state)  # once: problems that are solved side by side would race for it
         return X, y, weights, kept
 
     def _store(self, outcome, X, kept):

@@ -165,6 +165,7 @@ def joint_counters(solutions) -> dict:
         "kernel_evals": _total(solution.kernel_evals for solution in solutions),
         "gap": None if None in gaps else max(gaps),
         "converged": all(solution.converged for solution in solutions),
+        "steps": tuple(solution.n_iter for solution in solutions),
     }
 
 

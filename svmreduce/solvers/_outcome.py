@@ -21,3 +21,4 @@ class Outcome:
     kernel_evals: int | None = None
     gap: float | None = None
     converged: bool = True
+    steps: tuple[int | None, ...] = ()  # of each problem, where there are several

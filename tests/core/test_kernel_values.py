@@ -181,3 +181,13 @@ def test_long_dense_rows_of_mostly_zeros_are_taken_without_them():
     norm = learn_norm("diagonal", Z)
     assert without_zeros(KernelSpec("rbf", 0.01, norm=norm), Z) is Z
     assert_allclose(kernel_matrix(kernel, X, Z), pairwise_kernels(X, Z, metric="rbf", gamma=0.01), rtol=1e-12)
+
+
+def test_long_rows_of_mostly_zeros_are_centred_where_a_column_has_an_offset():
+    """Squared lengths of 1e16 would leave nothing of distances near one."""
+    rng = np.random.default_rng(0)
+    X = np.zeros((200, 100))
+    X[np.arange(200), rng.integers(1, 100, 200)] = 1.0
+    X[:, 0] = 1e8 + rng.normal(size=200)
+    expected = np.exp(-0.3 * pairwise_distances(X - X.mean(axis=0)) ** 2)
+    assert_allclose(kernel_matrix(KernelSpec("rbf", 0.3), X, X), expected, atol=1e-6)

@@ -1,5 +1,7 @@
 """ν-SVC against scikit-learn's, whose solver has both equality constraints."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -73,3 +75,14 @@ def test_many_rows_begin_with_the_cost_of_a_sample():
     y = np.where(X[:, 0] * X[:, 1] + random.normal(scale=0.3, size=4200) > 0, 1, -1)
     ours, theirs = (kind(nu=0.4, gamma=0.5).fit(X, y) for kind in (NuSVC, svm.NuSVC))
     assert np.mean(ours.predict(X) == theirs.predict(X)) > 0.998
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_margin_is_left_at_the_largest_nu_of_few_rows(seed):
+    random = np.random.default_rng(seed)
+    n = int(random.choice([4, 6, 9]))
+    X, y = np.round(random.normal(size=(n, 2))), np.arange(n) < max(1, n // 4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fitted = NuSVC(nu=2 * y.sum() / n, gamma=0.5, tol=1e-5).fit(X, y)
+    assert np.isfinite(fitted.decision_function(X)).all()
