@@ -192,46 +192,6 @@ class KernelRows:
         in_threads(lambda p: work(edges[p], edges[p + 1]), len(edges) - 1, threads)
 
 
-class PackedRows:
-    """Some rows of a ``KernelRows``, to which others are added, for kernel values of one row with all of them.
-
-    Dense rows lie side by side, as columns: there is no tile to make, and the memory is read from begin to end.
-    """
-
-    def __init__(self, rows: KernelRows, members):
-        self.rows, self.members = rows, members[:0]
-        self.is_dense = rows.mode in (PRODUCT, DIFFERENCES)
-        self.T = np.empty((rows.arrays[0].shape[1] if self.is_dense else 0, 0), rows.dtype)
-        self.norm = np.empty(0, rows.dtype)
-        self.add(members)
-
-    def add(self, new):
-        first, n = self.members.size, self.members.size + new.size
-        self.members = np.append(self.members, new)
-        if not self.is_dense:
-            return
-        if n > self.T.shape[1]:
-            room = n + n // 4 - self.T.shape[1]
-            self.T, self.norm = np.pad(self.T, ((0, 0), (0, room))), np.pad(self.norm, (0, room))
-        self.T[:, first:n], self.norm[first:n] = self.rows.arrays[0][new].T, self.rows.arrays[4][new]
-
-    def take(self, order):
-        """Keep the members at these places, in this order."""
-        self.members = self.members[order]
-        if self.is_dense:
-            self.T, self.norm = np.ascontiguousarray(self.T[:, order]), self.norm[order]
-
-    def row(self, row, start, out):
-        """out[j - start] = k(row, member j), for the members from ``start`` on."""
-        rows, n = self.rows, self.members.size
-        if self.is_dense:
-            dense, norm = rows.arrays[0], rows.arrays[4]
-            tiles.packed_row(rows.mode == DIFFERENCES, *rows.parameters()[1:], dense[row], norm[row : row + 1], self.T,
-                             self.norm, start, n, rows.tile, out)  # fmt: skip
-        else:
-            tiles.sparse_row(*rows.parameters()[1:], *rows.arrays[1:], row, self.members[start:], rows.width, out)
-
-
 class MixedRows:
     """The same for a weighted sum of kernels: every part has rows of its own, values are added up."""
 

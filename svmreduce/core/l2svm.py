@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from svmreduce.core.jit import njit
-from svmreduce.core.kernel_values import KernelRows, PackedRows, suitable_rows
+from svmreduce.core.kernel_values import KernelRows, suitable_rows
+from svmreduce.core.packed_rows import PackedRows
 from svmreduce.core.tiles import DIFFERENCES, SCATTER
 
 FEW = 4  # times fewer rows than columns: make tiles of the rows, where making a tile is work

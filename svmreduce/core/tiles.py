@@ -252,62 +252,6 @@ def block_part(
             _clear_slots(right[2], right[3], columns, slot)
 
 
-@njit()
-def sparse_row(code, gamma, coef0, degree, data, indices, indptr, norm, row, right_rows, width, out):
-    """out[j] = k(row, right_rows[j]) without a tile, whose making would be most of the work."""
-    x, zero = np.zeros(width, data.dtype), data.dtype.type(0)
-    for p in range(indptr[row], indptr[row + 1]):
-        x[indices[p]] = data[p]
-    for j in range(right_rows.size):
-        total = zero
-        for p in range(indptr[right_rows[j]], indptr[right_rows[j] + 1]):
-            total += data[p] * x[indices[p]]
-        out[j] = total
-    a = out[: right_rows.size].reshape((1, right_rows.size))
-    finish(code, gamma, coef0, degree, False, norm[row : row + 1], take(norm, right_rows), a)
-
-
-@njit(fastmath=VECTOR)
-def _add_products(x, T, a):
-    """a = Σ_f x[f]·T[f], four features at a time."""
-    for j in range(a.size):
-        a[j] = 0
-    whole = x.size // 4 * 4
-    for f in range(0, whole, 4):
-        x0, x1, x2, x3 = x[f], x[f + 1], x[f + 2], x[f + 3]
-        t0, t1, t2, t3 = T[f], T[f + 1], T[f + 2], T[f + 3]
-        for j in range(a.size):
-            a[j] += (x0 * t0[j] + x1 * t1[j]) + (x2 * t2[j] + x3 * t3[j])
-    for f in range(whole, x.size):
-        x0, t0 = x[f], T[f]
-        for j in range(a.size):
-            a[j] += x0 * t0[j]
-
-
-@njit(fastmath=VECTOR)
-def _add_squares(x, T, a):
-    """a = Σ_f (x[f] − T[f])²."""
-    for j in range(a.size):
-        a[j] = 0
-    for f in range(x.size):
-        x0, t0 = x[f], T[f]
-        for j in range(a.size):
-            a[j] += (x0 - t0[j]) * (x0 - t0[j])
-
-
-@njit()
-def packed_row(distances, code, gamma, coef0, degree, x, own_norm, T, norm, start, stop, tile, out):
-    """out[j - start] = k(x, row j) for the rows from ``start`` to ``stop``, which T holds as columns."""
-    for s in range(start, stop, tile):
-        e = min(stop, s + tile)
-        a = out[s - start : e - start]
-        if distances:
-            _add_squares(x, T[:, s:e], a)
-        else:
-            _add_products(x, T[:, s:e], a)
-        finish(code, gamma, coef0, degree, distances, own_norm, norm[s:e], a.reshape((1, e - s)))
-
-
 @njit(fastmath=VECTOR)
 def _weighted_sums(A, coef, sums):
     """sums[i] += Σ_j A[i, j]·coef[j], in double whatever A is."""
