@@ -1,7 +1,7 @@
 """Pair steps on the few rows that still move, in float32, with kernel rows copied together when they are first used.
 
 For grids of many small problems. The steps of ``pair_steps.py`` with three differences. A scan knows where its largest
-value was (``tagged``), so that no second search is needed. A step follows the pair plus the share of the last direction
+value was (``tag_of``), so that no second search is needed. A step follows the pair plus the share of the last direction
 that makes both conjugate, as in conjugate gradients, as long as that leads to no bound: about half as many steps at
 large C (Torres-Barrán, Alaíz and Dorronsoro, Faster SVM training via conjugate SMO, Pattern Recognition 2021). And v is
 float32: the caller checks in double.
@@ -17,66 +17,30 @@ from __future__ import annotations
 import numpy as np
 
 from svmreduce.core.jit import njit
-from svmreduce.core.vector import VECTOR, fmax, fmin, reciprocal, tag_of, tagged
+from svmreduce.core.pair_scans import BARRED, LEAST_CURVATURE, TAU, TOGETHER, partner, step_and_scan
+from svmreduce.core.vector import VECTOR, tag_of
 
-BARRED = np.float32(1e30)
-TAU = np.float32(1e-12)  # curvature below this is taken as this: kernels need not be positive definite
 DUST = 1e-12  # of a box: what rounding leaves
-LEAST_CURVATURE = 0.05  # of the pair's own: where the last direction leaves less, rounding would decide
 LONGEST = 30  # rows in a direction; beyond, a new one begins
 TINY = np.float32(1e-30)  # below it a tagged value is nothing but its tag
 SCALES = 0.01, 100.0  # a direction's scale in between needs no attention
-NOTHING = np.float32(1e-10)  # of K's least diagonal: less in Kd is zero; products of denormal numbers would take ages
+
+
+@njit()
+def padded(count):
+    """The least multiple of ``TOGETHER`` that is at least ``count``."""
+    return -(-count // TOGETHER) * TOGETHER
 
 
 @njit(fastmath=VECTOR, allocates=False)
-def _step_and_scan(block, i, j, share, q, nothing, step, v, no_up, no_low, floor):
-    """q = row i − row j + share·q and v -= step·q; then as ``_scan``."""
-    zero = np.float32(0)
-    best, low = zero, BARRED
-    i, j = np.uint64(i), np.uint64(j)  # numba wraps signed indices around; unsigned ones it leaves alone
-    for t in range(v.size):
-        x = block[i, t] - block[j, t] + share * q[t]
-        q[t] = x if abs(x) > nothing else zero
-    for t in range(v.size):  # a loop of its own: the compiler vectorises what writes to one array
-        u = v[t] - step * q[t]
-        v[t] = u
-        low = fmin(u + no_low[t], low)
-        best = fmax(tagged(u - no_up[t] - floor, t), best)
-    return best, low
-
-
-@njit(fastmath=VECTOR, allocates=False)
-def _scan(v, no_up, no_low, floor):
-    """The tagged row that wants up most (above ``floor``), and the smallest v that may go down."""
-    best, low = np.float32(0), BARRED
-    for t in range(v.size):
-        low = fmin(v[t] + no_low[t], low)
-        best = fmax(tagged(v[t] - no_up[t] - floor, t), best)
-    return best, low
-
-
-@njit(fastmath=VECTOR, allocates=False)
-def _partner(block, i, diagonal, k_ii, q, q_i, inverse, v, no_low, v_i):
-    """The row that may go down and gains most with row i, to second order, given the last direction."""
-    zero, two, least = np.float32(0), np.float32(2), np.float32(LEAST_CURVATURE)
-    best = zero
-    i = np.uint64(i)
-    for t in range(v.size):
-        drop = fmax(v_i - v[t] - no_low[t], zero)
-        along = q_i - q[t]
-        curvature = k_ii + diagonal[t] - two * block[i, t]
-        curvature = fmax(fmax(curvature - along * along * inverse, least * curvature), TAU)
-        best = fmax(tagged(drop * drop * reciprocal(curvature), t), best)
-    return tag_of(best)
-
-
-@njit(fastmath=VECTOR, allocates=False)
-def _fill(K, rows, block, filled, place):
-    """Kernel values of one member with all members: those that are not there yet are copied from K."""
-    place, r = np.uint64(place), rows[place]
+def _fill(K, rows, block, filled, diagonal, place):
+    """What the block holds of one member with all members: what is not there yet is made from K."""
+    place, r, half = np.uint64(place), rows[place], np.float32(0.5)
+    own = half * diagonal[place]
     for t in range(np.uint64(filled[place]), np.uint64(rows.size)):
-        block[place, t] = K[r, rows[t]]
+        block[place, t] = own + half * diagonal[t] - K[r, rows[t]]
+    for t in range(np.uint64(rows.size), np.uint64(padded(rows.size))):
+        block[place, t] = np.float32(0)
     filled[place] = rows.size
 
 
@@ -88,6 +52,8 @@ def squeeze(block, filled, keep):
         count = np.searchsorted(kept, np.uint64(filled[kept[a]]))
         for b in range(np.uint64(count)):
             block[np.uint64(a), b] = block[kept[a], kept[b]]
+        for b in range(count, padded(count)):
+            block[a, b] = np.float32(0)
         filled[a] = count
 
 
@@ -128,52 +94,55 @@ def _bring_up_to_date(places, count, beta, part, since, total, scale):
 
 
 @njit(allocates=False)
-def compact_steps(K, rows, block, filled, diagonal, beta, v, lower, upper, tol, max_steps, room, places, lazy):
-    """Steps until the largest violation is at most ``tol``; β and v are changed in place.
+def compact_steps(K, rows, block, filled, diagonal, beta, v, lower, upper, tol, max_steps, state, places, lazy):
+    """Steps until the largest violation is at most ``tol``; β is changed in place.
 
     Parameters
     ----------
     K : float32 array, kernel values of all pairs of rows
     rows : which row of K each member is; unsigned
-    block, filled : the members' values among themselves, of which the first filled[i] of row i are there
+    block, filled : what ``pair_scans`` needs of the members among themselves; the first filled[i] of row i are there
+    diagonal : the members' own kernel values
     v : float32, target − Kβ of the members, better near zero
-    room, lazy : arrays of three rows, float32 and float64, at least as long as v
+    state, lazy : room for three arrays as long as v, float32 and padded, float64
     places : room for ``LONGEST + 2`` numbers
     """
-    m = rows.size
-    none = np.float32(0)
-    q, no_up, no_low = room[0, :m], room[1, :m], room[2, :m]  # q = Kd
+    m, none = rows.size, np.float32(0)
+    size, stride = padded(m), block.shape[1]
+    flat = block.reshape(block.size)
+    q, up, down = state[:size], state[size : 2 * size], state[2 * size : 3 * size]
     part, since, inside = lazy[0], lazy[1], lazy[2]
+    for t in range(size):
+        q[t], up[t], down[t] = none, -BARRED, BARRED
+    for t in range(filled[0], size):  # the first scans read this row, whatever was there
+        block[0, t] = none
     for t in range(m):
-        q[t] = none
         part[t] = since[t] = inside[t] = 0.0
-        no_up[t] = none if beta[t] < upper[t] else BARRED
-        no_low[t] = none if beta[t] > lower[t] else BARRED
-    nothing = BARRED
-    for t in range(m):
-        if diagonal[t] > none:
-            nothing = min(nothing, NOTHING * diagonal[t])
-    nothing = nothing if nothing < BARRED else none
+        if beta[t] < upper[t]:
+            up[t] = v[t]
+        if beta[t] > lower[t]:
+            down[t] = v[t]
     count, bend, scale, total = 0, 1.0, 1.0, 0.0  # of the direction d: its rows, dᵀKd, and as said above
     least, most = -np.inf, np.inf
-    best, low = _scan(v, no_up, no_low, -BARRED)
-    best = none
+    best, low = none, -BARRED
+    _, low = step_and_scan(flat, 0, 0, none, none, state, size, low)
     steps = 0
     while steps < max_steps:
         if best < TINY:  # all below the last floor: look again from the new one
-            best, low = _scan(v, no_up, no_low, low)
+            best, low = step_and_scan(flat, 0, 0, np.float32(1), none, state, size, low)
         # Step 1 – the pair
         i = tag_of(best)
-        if best < TINY or not v[i] - low > tol:
+        if best < TINY or not up[i] - low > tol:
             break
         if filled[i] < m:
-            _fill(K, rows, block, filled, i)
-        inverse = np.float32(1.0 / bend if count else 0.0)
-        j = _partner(block, i, diagonal, diagonal[i], q, q[i], inverse, v, no_low, v[i])
+            _fill(K, rows, block, filled, diagonal, i)
+        inverse = np.float32(0.5 / bend if count else 0.0)
+        j = tag_of(partner(flat, i * stride, state, size, up[i], q[i], inverse))
         if filled[j] < m:
-            _fill(K, rows, block, filled, j)
-        slope = np.float64(v[i]) - np.float64(v[j])
-        plain = max(np.float64(diagonal[i]) + np.float64(diagonal[j]) - 2.0 * np.float64(block[i, j]), np.float64(TAU))
+            _fill(K, rows, block, filled, diagonal, j)
+        v_i, v_j = up[i], down[j]
+        slope = np.float64(v_i) - np.float64(v_j)
+        plain = max(2.0 * np.float64(block[i, j]), np.float64(TAU))
         _catch_up(i, beta, part, since, total)
         _catch_up(j, beta, part, since, total)
         # Step 2 – with a share of the last direction, if that leads to no bound
@@ -187,6 +156,7 @@ def compact_steps(K, rows, block, filled, diagonal, beta, v, lower, upper, tol, 
         if joint and not least < after < most:  # the interval may still be that of earlier parts of some rows
             least, most = _interval(i, j, places, count, beta, part, since, lower, upper)
             joint = least < after < most
+        down[i], up[j] = v_i, v_j  # both leave their bounds, if they were there
         if joint:
             for t in (i, j):
                 if inside[t] == 0.0:
@@ -199,7 +169,6 @@ def compact_steps(K, rows, block, filled, diagonal, beta, v, lower, upper, tol, 
                 _bring_up_to_date(places, count, beta, part, since, total, scale)
                 scale, total = 1.0, 0.0
                 least, most = _interval(i, j, places, count, beta, part, since, lower, upper)
-            no_up[i] = no_low[i] = no_up[j] = no_low[j] = none
         # Step 3 – else the pair alone
         else:
             _bring_up_to_date(places, count, beta, part, since, total, 0.0)
@@ -212,9 +181,8 @@ def compact_steps(K, rows, block, filled, diagonal, beta, v, lower, upper, tol, 
             at_j = room_j - step <= DUST * (upper[j] - lower[j])
             beta[i] = upper[i] if at_i else beta[i] + step
             beta[j] = lower[j] if at_j else beta[j] - step
-            no_up[i] = BARRED if at_i else none
-            no_low[j] = BARRED if at_j else none
-            no_low[i] = no_up[j] = none
+            up[i] = -BARRED if at_i else v_i
+            down[j] = BARRED if at_j else v_j
             share, count, bend, scale, total, least, most = 0.0, 0, plain, 1.0, 0.0, -np.inf, np.inf
             since[i] = since[j] = 0.0
             if not (at_i or at_j):
@@ -224,6 +192,6 @@ def compact_steps(K, rows, block, filled, diagonal, beta, v, lower, upper, tol, 
         for t in (i, j):
             least, most = _narrow(t, beta, part, since, lower, upper, least, most)
         steps += 1
-        best, low = _step_and_scan(block, i, j, np.float32(share), q, nothing, np.float32(step), v, no_up, no_low, low)
+        best, low = step_and_scan(flat, i * stride, j * stride, np.float32(share), np.float32(step), state, size, low)
     _bring_up_to_date(places, count, beta, part, since, total, scale)
     return steps

@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmreduce.core.compact_steps import DUST, LONGEST, compact_steps, squeeze
+from svmreduce.core.compact_steps import DUST, LONGEST, compact_steps, padded, squeeze
 from svmreduce.core.jit import njit, take
+from svmreduce.core.pair_scans import TOGETHER
 from svmreduce.core.tiles import finish
 from svmreduce.core.vector import TAGS, VECTOR
 
-ADMIT = 0.02  # of the gap: a row outside that violates more than this comes in
+ADMIT = 0.02  # of the gap: a row outside that violates more than this comes in,
+NEAR, LATER = -0.1, 1.0  # or, below this gap, that is so near to a violation that it may come to one in the round
 IDLE = 0.02  # a row at a bound and this far on the right side is not needed
 FIRST, SHRINK = 0.15, 0.3  # of the gap: what a round leaves
 SETTLED, FEW = 0.05, 0.01  # what it leaves when fewer than this share of the rows are new
@@ -99,7 +101,7 @@ def _choose(moving, violation, rises, gap, members, count, inside, block, filled
     Members keep their places, so that the kernel values among them stay.
     """
     capacity = members.size
-    admit, keep = ADMIT * gap, -IDLE
+    admit, keep = (ADMIT if gap > LATER else NEAR) * gap, -IDLE
     new, idle = 0, 0
     for a in range(moving.size):
         if inside[moving[a]]:
@@ -141,7 +143,7 @@ def _solve_cell(K, n, row_of, moving, target, lower, upper, beta, f, tol, max_st
         inside[members[a]] = True
     changed, change = np.empty(members.size, np.int64), np.empty(members.size)
     v, diagonal = np.empty(members.size, np.float32), np.empty(members.size, np.float32)
-    room = np.empty((3, members.size), np.float32)
+    state = np.empty(3 * padded(members.size), np.float32)
     places, lazy = np.empty(LONGEST + 2, np.int64), np.empty((3, members.size))
     steps = 0
     for round_ in range(MOST_ROUNDS):
@@ -160,7 +162,7 @@ def _solve_cell(K, n, row_of, moving, target, lower, upper, beta, f, tol, max_st
             diagonal[a] = K[rows[a], rows[a]]
         leave = max(SAFETY * tol, (SETTLED if new < FEW * count else SHRINK if round_ else FIRST) * gap)
         made = compact_steps(K, rows, block, filled, diagonal[:count], part_beta, v[:count],
-                             take(lower, now), take(upper, now), leave, max_steps - steps, room, places,
+                             take(lower, now), take(upper, now), leave, max_steps - steps, state, places,
                              lazy)  # fmt: skip
         moved = 0
         for a in range(count):
@@ -210,29 +212,24 @@ def _balance(K, n, row_of, moving, target, lower, upper, beta, f):
 
 
 @njit()
-def _widen(K, n, row_of, moving, lower, upper, beta, f, ratio):
-    """Boxes grow, and what is at a bound moves with it. Bounds, β and f are changed in place.
-
-    The free rows grow as well while they are few: then f grows as a whole. Otherwise they stay.
-    """
-    rows, change, bound, free = np.empty(moving.size, np.int64), np.empty(moving.size), 0, 0
+def _widen(moving, lower, upper, beta, f, ratio):
+    """Boxes grow, and all of β and f with them while few variables are free. Bounds, β and f are changed in place."""
+    free, bound = 0, 0
     for t in moving:
         if lower[t] < beta[t] < upper[t]:
             free += 1
         elif beta[t] != 0.0:
-            rows[bound], change[bound] = row_of[t], beta[t] * (ratio - 1.0)
             bound += 1
-    grows = ratio if free <= bound else 1.0
-    if grows > 1.0:
-        for r in range(n):
-            f[r] *= ratio
-    else:
-        add_rows(K, n, rows, change, bound, f)
+    grows = free <= bound
     for t in moving:
         at_upper, at_lower = beta[t] == upper[t], beta[t] == lower[t]
         upper[t] *= ratio
         lower[t] *= ratio
-        beta[t] = upper[t] if at_upper else lower[t] if at_lower else beta[t] * grows
+        if grows:
+            beta[t] = upper[t] if at_upper else lower[t] if at_lower else beta[t] * ratio
+    if grows:
+        for r in range(f.size):
+            f[r] *= ratio
 
 
 @njit()
@@ -266,7 +263,7 @@ def solve_path(K, n, row_of, target, lower, upper, C, tol, max_steps, block, f_o
     K : float32 array of kernel values of all pairs of rows
     row_of : the row of K of each variable
     target, lower, upper : of each variable; bounds for C = 1, both zero where it may not move
-    block : float32 room; the square root of its size is the most rows that pair steps run on
+    block : float32 room of a ``block_shape``; it has a row for each variable that pair steps run on at a time
     f_out, beta_out : (len(C), n) and (len(C), variables), filled with Kβ and β
     facts : (len(C), 3), filled with intercept, gap and steps
     """
@@ -274,13 +271,11 @@ def solve_path(K, n, row_of, target, lower, upper, C, tol, max_steps, block, f_o
     beta, f = np.zeros(target.size), np.zeros(n)
     lower, upper = lower * C[0], upper * C[0]
     _first_beta(K, n, row_of, moving, target, lower, upper, beta, f)
-    capacity = max(1, min(TAGS, moving.size, int(np.sqrt(block.size))))
-    stride = min(block.size // capacity, capacity + 16)  # powers of two would share few places of the cache
-    block = block[: capacity * stride].reshape(capacity, stride)
+    capacity = max(1, min(moving.size, block.shape[0]))
     members, filled, count = np.empty(capacity, np.int64), np.zeros(capacity, np.int64), 0
     for c in range(C.size):
         if c:
-            _widen(K, n, row_of, moving, lower, upper, beta, f, C[c] / C[c - 1])
+            _widen(moving, lower, upper, beta, f, C[c] / C[c - 1])
         _balance(K, n, row_of, moving, target, lower, upper, beta, f)
         high, low, steps, count = _solve_cell(K, n, row_of, moving, target, lower, upper, beta, f, tol, max_steps,
                                               block, members, filled, count)  # fmt: skip
@@ -302,6 +297,12 @@ def _intercept(moving, row_of, target, f, beta, lower, upper, high, low):
     if not np.isfinite(high):
         return low if np.isfinite(low) else 0.0
     return 0.5 * (high + low) if np.isfinite(low) else high
+
+
+def block_shape(members: int) -> tuple[int, int]:
+    """Of the block for at most that many; rows a power of two apart would share few places of the cache."""
+    members = max(1, min(TAGS, members))
+    return members, padded(members) + TOGETHER
 
 
 def matrix_from(kernel, base: np.ndarray, K: np.ndarray) -> np.ndarray:

@@ -27,11 +27,11 @@ IN_CACHE = 128  # features of a sparse panel
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 
 
-def _number(value):
+def number(value):
     return ir.Constant(_I64, value)
 
 
-class _Code:
+class Code:
     """Instructions on vectors of one type."""
 
     def __init__(self, context, builder, signature, args):
@@ -82,24 +82,24 @@ def _dense_sums(of_differences: bool):
     @intrinsic
     def sums(typing, X, starts, d, T, base, A, at, stride):
         def generate(context, builder, signature, args):
-            code = _Code(context, builder, signature, args)
+            code = Code(context, builder, signature, args)
             x, first, t, a = (code.memory(position) for position in (0, 1, 3, 5))
             lanes = code.of(x)
-            rows = [code.at(x, builder.load(code.at(first, _number(r)))) for r in range(TOGETHER)]
+            rows = [code.at(x, builder.load(code.at(first, number(r)))) for r in range(TOGETHER)]
             totals = [[code.variable() for _ in range(DENSE_PANEL)] for _ in rows]
             panel = code.at(t, args[4])
             with cgutils.for_range(builder, args[2]) as loop:
-                feature = code.at(panel, builder.mul(loop.index, _number(DENSE_PANEL * lanes)))
-                right = [code.load(feature, _number(c * lanes)) for c in range(DENSE_PANEL)]
+                feature = code.at(panel, builder.mul(loop.index, number(DENSE_PANEL * lanes)))
+                right = [code.load(feature, number(c * lanes)) for c in range(DENSE_PANEL)]
                 for row, sums_of_row in zip(rows, totals, strict=True):
                     value = code.everywhere(builder.load(code.at(row, loop.index)))
                     for other, total in zip(right, sums_of_row, strict=True):
                         u = builder.fsub(value, other) if of_differences else value
                         code.add_product(u, u if of_differences else other, total)
             for r, sums_of_row in enumerate(totals):
-                out = code.at(a, builder.add(args[6], builder.mul(args[7], _number(r))))
+                out = code.at(a, builder.add(args[6], builder.mul(args[7], number(r))))
                 for c, total in enumerate(sums_of_row):
-                    code.store(builder.load(total), out, _number(c * lanes))
+                    code.store(builder.load(total), out, number(c * lanes))
             return context.get_dummy_value()
 
         whole = types.int64
@@ -121,18 +121,18 @@ def sparse_products(typing, values, places, begin, end, T, base, A, at):
     """A[at + c] += Σ_p values[p]·T[base + places[p] + c] for p from begin to end and the columns c of a panel."""
 
     def generate(context, builder, signature, args):
-        code = _Code(context, builder, signature, args)
+        code = Code(context, builder, signature, args)
         value_of, place_of, t, a = (code.memory(position) for position in (0, 1, 4, 6))
         lanes = code.of(value_of)
         panel, out = code.at(t, args[5]), code.at(a, args[7])
-        totals = [code.variable(code.load(out, _number(c * lanes))) for c in range(SPARSE_PANEL)]
-        with cgutils.for_range_slice(builder, args[2], args[3], _number(1)) as (p, _):
+        totals = [code.variable(code.load(out, number(c * lanes))) for c in range(SPARSE_PANEL)]
+        with cgutils.for_range_slice(builder, args[2], args[3], number(1)) as (p, _):
             value = code.everywhere(builder.load(code.at(value_of, p)))
             feature = code.at(panel, builder.sext(builder.load(code.at(place_of, p)), _I64))
             for c, total in enumerate(totals):
-                code.add_product(value, code.load(feature, _number(c * lanes)), total)
+                code.add_product(value, code.load(feature, number(c * lanes)), total)
         for c, total in enumerate(totals):
-            code.store(builder.load(total), out, _number(c * lanes))
+            code.store(builder.load(total), out, number(c * lanes))
         return context.get_dummy_value()
 
     whole = types.int64

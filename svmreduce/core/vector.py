@@ -37,11 +37,6 @@ def _bits_as_float32(typing, bits):
 
 
 @intrinsic
-def _float32_as_bits(typing, x):
-    return types.int32(types.float32), lambda _, builder, __, args: builder.bitcast(args[0], ir.IntType(32))
-
-
-@intrinsic
 def _bits_as_float64(typing, bits):
     return types.float64(types.int64), lambda _, builder, __, args: builder.bitcast(args[0], ir.DoubleType())
 
@@ -50,20 +45,8 @@ TAGS = 8192  # places that fit into the low bits of a float32
 
 
 @intrinsic
-def tagged(typing, x, place):
-    """A float32 x ≥ 0 with a place below ``TAGS`` in its last thirteen bits: the largest of many knows where it was."""
-
-    def generate(context, builder, signature, args):
-        word = ir.IntType(32)
-        high = builder.and_(builder.bitcast(args[0], word), ir.Constant(word, -TAGS))
-        return builder.bitcast(builder.or_(high, builder.trunc(args[1], word)), ir.FloatType())
-
-    return types.float32(types.float32, types.int64), generate
-
-
-@intrinsic
 def tag_of(typing, x):
-    """The place that ``tagged`` put in."""
+    """The place in the last thirteen bits of a float32: the largest of many so tagged knows where it was."""
 
     def generate(context, builder, signature, args):
         word = ir.IntType(32)
@@ -71,16 +54,6 @@ def tag_of(typing, x):
         return builder.zext(low, ir.IntType(64))
 
     return types.int64(types.float32), generate
-
-
-@register_jitable(inline="always")
-def reciprocal(x):
-    """1/x of a float32 x > 0 within 0.3 %, for comparisons: a division would take most of their time.
-
-    The difference of the bits is within 6 %, and one step of Newton's method squares that.
-    """
-    r = _bits_as_float32(np.int32(0x7EF311C7) - _float32_as_bits(x))
-    return r * (np.float32(2) - x * r)
 
 
 @register_jitable(inline="always")

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from math import prod
 from threading import Lock
 from time import monotonic
 
@@ -18,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from svmreduce.core import smo_engine
-from svmreduce.core.cost_paths import matrix_from, solve_path
+from svmreduce.core.cost_paths import block_shape, matrix_from, solve_path
 from svmreduce.core.jit import in_threads, resolve_threads
 from svmreduce.core.kernel_values import FLOAT32_LARGEST, decision_function, kernel_matrix, single_threaded_blas
 from svmreduce.core.tiles import RADIAL
@@ -188,9 +189,10 @@ class GridSearch:
         n = self.X.shape[0]
         f_of, beta_of = np.empty((len(self.C), n)), np.empty((len(self.C), problem.target.size))
         facts = np.empty((len(self.C), 3))
-        with self._floats(min(BLOCK_ROWS, problem.target.size) ** 2) as block:
+        shape = block_shape(min(BLOCK_ROWS, problem.target.size))
+        with self._floats(prod(shape)) as room:
             solve_path(K, n, problem.rows, problem.target, problem.lower, problem.upper, self.C, self.tol,
-                       MOST_STEPS, block, f_of, beta_of, facts)  # fmt: skip
+                       MOST_STEPS, room.reshape(shape), f_of, beta_of, facts)  # fmt: skip
         decisions[:] = f_of[:, fold.test] + facts[:, :1]
         for c in range(len(self.C)):
             used[c, problem.rows[beta_of[c] != 0]] = True

@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_
 from sklearn.preprocessing import scale
 from sklearn.svm import SVC, SVR
 
-from svmreduce.core.cost_paths import solve_path
+from svmreduce.core.cost_paths import block_shape, solve_path
 from svmreduce.core.kernel_values import kernel_matrix
 from svmreduce.core.optimality import kkt_gap
 from svmreduce.errors import InputError
@@ -60,7 +60,7 @@ def path(X, y, Cs, gamma=2.0, tol=1e-3, kernel="rbf"):
     K = kernel_matrix(KernelSpec(kernel, gamma), X, X, np.float32)
     f, beta, facts = np.empty((len(Cs), n)), np.empty((len(Cs), n)), np.empty((len(Cs), 3))
     solve_path(K, n, np.arange(n), y, np.minimum(y, 0), np.maximum(y, 0), np.array(Cs), tol, 10**7,
-               np.empty(n * n, np.float32), f, beta, facts)  # fmt: skip
+               np.full(block_shape(n), np.nan, np.float32), f, beta, facts)  # fmt: skip
     return f, beta, facts
 
 
@@ -95,7 +95,7 @@ def test_a_small_block_is_enough():
     n, K = 400, kernel_matrix(KernelSpec("rbf", 2.0), X, X, np.float32)
     f, beta, facts = np.empty((2, n)), np.empty((2, n)), np.empty((2, 3))
     solve_path(K, n, np.arange(n), y, np.minimum(y, 0), np.maximum(y, 0), np.array([1.0, 30.0]), 1e-3, 10**7,
-               np.empty(64 * 64, np.float32), f, beta, facts)  # fmt: skip
+               np.full(block_shape(64), np.nan, np.float32), f, beta, facts)  # fmt: skip
     assert facts[:, 1].max() <= 1e-3
 
 

@@ -1,0 +1,165 @@
+"""The two passes of a pair step over all members: written as vector instructions, one pass each.
+
+The compiler makes vectors only of loops that write one array; these write three, and read each number once. Members
+come ``TOGETHER`` at a time, so arrays are padded: with zeros in rows of the block, and in ``state`` with members that
+may go nowhere.
+
+The *block* holds half the squared distance of two members in kernel space, H = (K_ii + K_jj)/2 − K_ij. Along a
+direction of sum zero it does what −K does, but for a constant that no comparison of two members sees; and the
+curvature of a pair is 2H.
+
+*state* holds three arrays one after the other, each ``size`` long: q = −Hd of the last direction d; v of those that
+may go up, −``BARRED`` for others; v of those that may go down, ``BARRED`` for others.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from svmreduce.core.registers import Code, number
+from svmreduce.core.vector import TAGS
+
+TOGETHER = 16  # members; two vectors
+BARRED = np.float32(1e30)
+TAU = np.float32(1e-12)  # curvature below this is taken as this: kernels need not be positive definite
+LEAST_CURVATURE = 0.05  # of the pair's own: where the last direction leaves less, rounding would decide
+
+_FAST = ("nnan", "ninf", "nsz", "reassoc", "contract")
+
+
+class _Scan(Code):
+    """Instructions on float32 vectors that end in the largest or least number of an array."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.lanes = self.of(self.memory(0))
+        self.words = ir.VectorType(ir.IntType(32), self.lanes)
+
+    def number(self, x):
+        return ir.Constant(self.vector, [float(x)] * self.lanes)
+
+    def word(self, x):
+        return ir.Constant(self.words, [x] * self.lanes)
+
+    def call(self, name, *arguments, returns=None):
+        kind = ir.FunctionType(returns or self.vector, [one.type for one in arguments])
+        function = cgutils.get_or_insert_function(self.builder.module, kind, f"llvm.{name}.v{self.lanes}f32")
+        return self.builder.call(function, arguments, fastmath=_FAST)
+
+    def product_plus(self, a, b, c):
+        return self.call("fmuladd", a, b, c)
+
+    def larger(self, a, b):
+        return self.call("maxnum", a, b)
+
+    def smaller(self, a, b):
+        return self.call("minnum", a, b)
+
+    def tagged(self, x, places):
+        """x ≥ 0 with its place in the last bits; ``vector.tag_of`` reads it."""
+        high = self.builder.and_(self.builder.bitcast(x, self.words), self.word(-TAGS))
+        return self.builder.bitcast(self.builder.or_(high, places), self.vector)
+
+    def reciprocal(self, x):
+        """1/x of x > 0 within 0.3 %, for comparisons: a division would take most of their time.
+
+        The difference of the bits is within 6 %, and one step of Newton's method squares that.
+        """
+        r = self.builder.sub(self.word(0x7EF311C7), self.builder.bitcast(x, self.words))
+        r = self.builder.bitcast(r, self.vector)
+        return self.builder.fmul(r, self.product_plus(self.builder.fneg(x), r, self.number(2)))
+
+    def over(self, size, first, body):
+        """``body(offset, places, values) -> values`` for vector after vector, from the ``first`` values."""
+        builder, before = self.builder, self.builder.block
+        start = [number(0), ir.Constant(self.words, list(range(self.lanes))), *first]
+        again, after = builder.append_basic_block("vectors"), builder.append_basic_block("done")
+        builder.branch(again)
+        builder.position_at_end(again)
+        now = [builder.phi(one.type) for one in start]
+        offset, places, *values = now
+        for part in range(0, TOGETHER, self.lanes):
+            values = body(builder.add(offset, number(part)), builder.add(places, self.word(part)), values)
+        offset = builder.add(offset, number(TOGETHER))
+        following = [offset, builder.add(places, self.word(TOGETHER)), *values]
+        for phi, one, other in zip(now, start, following, strict=True):
+            phi.add_incoming(one, before)
+            phi.add_incoming(other, again)
+        builder.cbranch(builder.icmp_unsigned("<", offset, size), again, after)
+        builder.position_at_end(after)
+        return values
+
+
+@intrinsic
+def step_and_scan(typing, block, row_i, row_j, share, step, state, size, floor):
+    """q = row i − row j + share·q of −H and v −= step·q; then the tagged member that wants up most, and the smallest v.
+
+    Parameters
+    ----------
+    block : flat; row_i and row_j say where the rows of the pair begin
+    floor : only members with v above it want up
+    """
+
+    def generate(context, builder, signature, args):
+        scan = _Scan(context, builder, signature, args)
+        row_i, row_j = (scan.at(scan.memory(0), args[position]) for position in (1, 2))
+        share, step, floor = scan.everywhere(args[3]), scan.everywhere(builder.fneg(args[4])), scan.everywhere(args[7])
+        q = scan.memory(5)
+        up = scan.at(q, args[6])
+        down = scan.at(up, args[6])
+
+        def body(offset, places, values):
+            best, least = values
+            change = builder.fsub(scan.load(row_j, offset), scan.load(row_i, offset))
+            change = scan.product_plus(share, scan.load(q, offset), change)
+            scan.store(change, q, offset)
+            higher = scan.product_plus(step, change, scan.load(up, offset))
+            scan.store(higher, up, offset)
+            lower = scan.product_plus(step, change, scan.load(down, offset))
+            scan.store(lower, down, offset)
+            wish = scan.tagged(builder.fsub(higher, floor), places)
+            return [scan.larger(wish, best), scan.smaller(lower, least)]
+
+        best, least = scan.over(args[6], [scan.number(0), scan.number(BARRED)], body)
+        found = [
+            scan.call("vector.reduce.fmax", best, returns=scan.element),
+            scan.call("vector.reduce.fmin", least, returns=scan.element),
+        ]
+        return context.make_tuple(builder, signature.return_type, found)
+
+    real, whole = types.float32, types.int64
+    return types.UniTuple(real, 2)(block, whole, whole, real, real, state, whole, real), generate
+
+
+@intrinsic
+def partner(typing, block, row_i, state, size, v_i, q_i, inverse):
+    """The tagged member that may go down and gains most with member i, to second order, given the last direction.
+
+    ``inverse`` is 1/(2·dᵀKd), or zero where there is no last direction.
+    """
+
+    def generate(context, builder, signature, args):
+        scan = _Scan(context, builder, signature, args)
+        row_i, q = scan.at(scan.memory(0), args[1]), scan.memory(2)
+        down = scan.at(q, builder.mul(args[3], number(2)))
+        v_i, q_i, inverse = scan.everywhere(args[4]), scan.everywhere(args[5]), scan.everywhere(builder.fneg(args[6]))
+
+        def body(offset, places, values):
+            drop = scan.larger(builder.fsub(v_i, scan.load(down, offset)), scan.number(0))
+            along = builder.fsub(q_i, scan.load(q, offset))
+            plain = scan.load(row_i, offset)
+            curvature = scan.product_plus(builder.fmul(along, along), inverse, plain)
+            curvature = scan.larger(curvature, builder.fmul(plain, scan.number(LEAST_CURVATURE)))
+            curvature = scan.larger(curvature, scan.number(TAU))
+            gain = builder.fmul(builder.fmul(drop, drop), scan.reciprocal(curvature))
+            return [scan.larger(scan.tagged(gain, places), values[0])]
+
+        (best,) = scan.over(args[3], [scan.number(0)], body)
+        return scan.call("vector.reduce.fmax", best, returns=scan.element)
+
+    real, whole = types.float32, types.int64
+    return real(block, whole, state, whole, real, real, real), generate
