@@ -33,12 +33,11 @@ def padded(count):
 
 
 @njit(fastmath=VECTOR, allocates=False)
-def _fill(K, rows, block, filled, diagonal, place):
+def _fill(K, rows, block, filled, shift, place):
     """What the block holds of one member with all members: what is not there yet is made from K."""
-    place, r, half = np.uint64(place), rows[place], np.float32(0.5)
-    own = half * diagonal[place]
+    place, r = np.uint64(place), rows[place]
     for t in range(np.uint64(filled[place]), np.uint64(rows.size)):
-        block[place, t] = own + half * diagonal[t] - K[r, rows[t]]
+        block[place, t] = shift - K[r, rows[t]]
     for t in range(np.uint64(rows.size), np.uint64(padded(rows.size))):
         block[place, t] = np.float32(0)
     filled[place] = rows.size
@@ -94,30 +93,31 @@ def _bring_up_to_date(places, count, beta, part, since, total, scale):
 
 
 @njit(allocates=False)
-def compact_steps(K, rows, block, filled, diagonal, beta, v, lower, upper, tol, max_steps, state, places, lazy):
+def compact_steps(K, shift, rows, block, filled, beta, v, lower, upper, tol, max_steps, state, places, lazy):
     """Steps until the largest violation is at most ``tol``; β is changed in place.
 
     Parameters
     ----------
     K : float32 array, kernel values of all pairs of rows
+    shift : float32, the c of ``pair_scans``
     rows : which row of K each member is; unsigned
-    block, filled : what ``pair_scans`` needs of the members among themselves; the first filled[i] of row i are there
-    diagonal : the members' own kernel values
+    block, filled : c − K of the members among themselves, of which the first filled[i] of row i are there
     v : float32, target − Kβ of the members, better near zero
-    state, lazy : room for three arrays as long as v, float32 and padded, float64
+    state, lazy : room for four arrays as long as v, float32 and padded, and for three of float64
     places : room for ``LONGEST + 2`` numbers
     """
     m, none = rows.size, np.float32(0)
     size, stride = padded(m), block.shape[1]
     flat = block.reshape(block.size)
-    q, up, down = state[:size], state[size : 2 * size], state[2 * size : 3 * size]
+    q, up, down, half = state[:size], state[size : 2 * size], state[2 * size : 3 * size], state[3 * size : 4 * size]
     part, since, inside = lazy[0], lazy[1], lazy[2]
     for t in range(size):
-        q[t], up[t], down[t] = none, -BARRED, BARRED
+        q[t], up[t], down[t], half[t] = none, -BARRED, BARRED, none
     for t in range(filled[0], size):  # the first scans read this row, whatever was there
         block[0, t] = none
     for t in range(m):
         part[t] = since[t] = inside[t] = 0.0
+        half[t] = np.float32(0.5) * (K[rows[t], rows[t]] - shift)
         if beta[t] < upper[t]:
             up[t] = v[t]
         if beta[t] > lower[t]:
@@ -135,14 +135,15 @@ def compact_steps(K, rows, block, filled, diagonal, beta, v, lower, upper, tol, 
         if best < TINY or not up[i] - low > tol:
             break
         if filled[i] < m:
-            _fill(K, rows, block, filled, diagonal, i)
+            _fill(K, rows, block, filled, shift, i)
         inverse = np.float32(0.5 / bend if count else 0.0)
-        j = tag_of(partner(flat, i * stride, state, size, up[i], q[i], inverse))
+        j = tag_of(partner(flat, i * stride, state, size, up[i], q[i], half[i], inverse))
         if filled[j] < m:
-            _fill(K, rows, block, filled, diagonal, j)
+            _fill(K, rows, block, filled, shift, j)
         v_i, v_j = up[i], down[j]
         slope = np.float64(v_i) - np.float64(v_j)
-        plain = max(2.0 * np.float64(block[i, j]), np.float64(TAU))
+        plain = 2.0 * (np.float64(half[i]) + np.float64(half[j]) + np.float64(block[i, j]))
+        plain = max(plain, np.float64(TAU))
         _catch_up(i, beta, part, since, total)
         _catch_up(j, beta, part, since, total)
         # Step 2 – with a share of the last direction, if that leads to no bound

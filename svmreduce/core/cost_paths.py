@@ -100,14 +100,16 @@ def _choose(moving, violation, rises, gap, members, count, inside, block, filled
 
     Members keep their places, so that the kernel values among them stay.
     """
-    capacity = members.size
-    admit, keep = (ADMIT if gap > LATER else NEAR) * gap, -IDLE
-    new, idle = 0, 0
-    for a in range(moving.size):
-        if inside[moving[a]]:
-            idle += violation[a] <= keep
-        else:
-            new += violation[a] > admit
+    capacity, keep = members.size, -IDLE
+    for share in (NEAR if gap <= LATER else ADMIT, ADMIT):  # those that are only near come in if there is room
+        admit, new, idle = share * gap, 0, 0
+        for a in range(moving.size):
+            if inside[moving[a]]:
+                idle += violation[a] <= keep
+            else:
+                new += violation[a] > admit
+        if count - idle + new <= capacity:
+            break
     stays = np.zeros(inside.size, np.bool_)
     if count - idle + new > capacity:  # only the worst have room
         _worst(violation, rises, capacity, moving, stays)
@@ -135,6 +137,15 @@ def _choose(moving, violation, rises, gap, members, count, inside, block, filled
 
 
 @njit()
+def _constant_diagonal(K):
+    """The number on the diagonal if it is one for all rows, else zero."""
+    for r in range(len(K)):
+        if K[r, r] != K[0, 0]:
+            return np.float32(0)
+    return K[0, 0]
+
+
+@njit()
 def _solve_cell(K, n, row_of, moving, target, lower, upper, beta, f, tol, max_steps, block, members, filled, count):
     """Optimise β from where it is. Returns high, low, steps, and how many members there are, for the next cell."""
     violation, rises = np.empty(moving.size), np.empty(moving.size, np.bool_)
@@ -142,8 +153,8 @@ def _solve_cell(K, n, row_of, moving, target, lower, upper, beta, f, tol, max_st
     for a in range(count):
         inside[members[a]] = True
     changed, change = np.empty(members.size, np.int64), np.empty(members.size)
-    v, diagonal = np.empty(members.size, np.float32), np.empty(members.size, np.float32)
-    state = np.empty(3 * padded(members.size), np.float32)
+    v, state = np.empty(members.size, np.float32), np.empty(4 * padded(members.size), np.float32)
+    shift = _constant_diagonal(K)
     places, lazy = np.empty(LONGEST + 2, np.int64), np.empty((3, members.size))
     steps = 0
     for round_ in range(MOST_ROUNDS):
@@ -159,9 +170,8 @@ def _solve_cell(K, n, row_of, moving, target, lower, upper, beta, f, tol, max_st
         part_beta = take(beta, now)
         for a in range(count):
             v[a] = target[now[a]] - f[rows[a]] - middle
-            diagonal[a] = K[rows[a], rows[a]]
         leave = max(SAFETY * tol, (SETTLED if new < FEW * count else SHRINK if round_ else FIRST) * gap)
-        made = compact_steps(K, rows, block, filled, diagonal[:count], part_beta, v[:count],
+        made = compact_steps(K, shift, rows, block, filled, part_beta, v[:count],
                              take(lower, now), take(upper, now), leave, max_steps - steps, state, places,
                              lazy)  # fmt: skip
         moved = 0

@@ -4,12 +4,12 @@ The compiler makes vectors only of loops that write one array; these write three
 come ``TOGETHER`` at a time, so arrays are padded: with zeros in rows of the block, and in ``state`` with members that
 may go nowhere.
 
-The *block* holds half the squared distance of two members in kernel space, H = (K_ii + K_jj)/2 − K_ij. Along a
-direction of sum zero it does what −K does, but for a constant that no comparison of two members sees; and the
-curvature of a pair is 2H.
+The *block* holds c − K of the members among themselves: along a direction of sum zero it does what −K does, whatever
+c is. Where the diagonal of K is constant, c is that, and small kernel values are exact zeros in place of denormal
+numbers, which would take ages.
 
-*state* holds three arrays one after the other, each ``size`` long: q = −Hd of the last direction d; v of those that
-may go up, −``BARRED`` for others; v of those that may go down, ``BARRED`` for others.
+*state* holds four arrays one after the other, each ``size`` long: q = Kd of the last direction d; v of those that may
+go up, −``BARRED`` for others; v of those that may go down, ``BARRED`` for others; and half of K's diagonal less c.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class _Scan(Code):
 
 @intrinsic
 def step_and_scan(typing, block, row_i, row_j, share, step, state, size, floor):
-    """q = row i − row j + share·q of −H and v −= step·q; then the tagged member that wants up most, and the smallest v.
+    """q = K_i − K_j + share·q and v −= step·q; then the tagged member that wants up most, and the smallest v.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def step_and_scan(typing, block, row_i, row_j, share, step, state, size, floor):
 
 
 @intrinsic
-def partner(typing, block, row_i, state, size, v_i, q_i, inverse):
+def partner(typing, block, row_i, state, size, v_i, q_i, half_i, inverse):
     """The tagged member that may go down and gains most with member i, to second order, given the last direction.
 
     ``inverse`` is 1/(2·dᵀKd), or zero where there is no last direction.
@@ -145,13 +145,14 @@ def partner(typing, block, row_i, state, size, v_i, q_i, inverse):
     def generate(context, builder, signature, args):
         scan = _Scan(context, builder, signature, args)
         row_i, q = scan.at(scan.memory(0), args[1]), scan.memory(2)
-        down = scan.at(q, builder.mul(args[3], number(2)))
-        v_i, q_i, inverse = scan.everywhere(args[4]), scan.everywhere(args[5]), scan.everywhere(builder.fneg(args[6]))
+        down, half = (scan.at(q, builder.mul(args[3], number(array))) for array in (2, 3))
+        v_i, q_i, half_i = (scan.everywhere(args[position]) for position in (4, 5, 6))
+        inverse = scan.everywhere(builder.fneg(args[7]))
 
         def body(offset, places, values):
             drop = scan.larger(builder.fsub(v_i, scan.load(down, offset)), scan.number(0))
             along = builder.fsub(q_i, scan.load(q, offset))
-            plain = scan.load(row_i, offset)
+            plain = builder.fadd(scan.load(row_i, offset), builder.fadd(scan.load(half, offset), half_i))
             curvature = scan.product_plus(builder.fmul(along, along), inverse, plain)
             curvature = scan.larger(curvature, builder.fmul(plain, scan.number(LEAST_CURVATURE)))
             curvature = scan.larger(curvature, scan.number(TAU))
@@ -162,4 +163,4 @@ def partner(typing, block, row_i, state, size, v_i, q_i, inverse):
         return scan.call("vector.reduce.fmax", best, returns=scan.element)
 
     real, whole = types.float32, types.int64
-    return real(block, whole, state, whole, real, real, real), generate
+    return real(block, whole, state, whole, real, real, real, real), generate
