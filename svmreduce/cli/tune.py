@@ -196,16 +196,20 @@ def _check_labels(train: str, data, search) -> None:
     if search.epsilon is not None:
         check_numbers(train, data, "a regression (--epsilon)")
     if search.epsilon is None:
-        import numpy as np
         from sklearn.model_selection import RepeatedStratifiedKFold
 
-        classes, counts = np.unique(data.y, return_counts=True)
-        if len(classes) < 2:
+        from svmreduce.data.labels import check_classes
+        from svmreduce.label_keys import count_labels
+
+        counts = count_labels(data.y)
+        if len(counts) < 2:
             raise InputError(f"{train}: all rows are of one class; there is nothing to learn")
-        if counts.min() < search.cv:
+        check_classes(train, data.y, "; give --epsilon for a regression")
+        smallest = min(counts, key=counts.__getitem__)
+        if (rows := counts[smallest]) < search.cv:
             raise InputError(
-                f"{train}: class {classes[counts.argmin()]} has {counts.min()} of the rows, too few for {search.cv} "
-                f"folds: " + (f"use --folds {counts.min()}" if counts.min() > 1 else "leave the class out")
+                f"{train}: class {smallest} has {rows} of the rows, too few for {search.cv} "
+                f"folds: " + (f"use --folds {rows}" if rows > 1 else "leave the class out")
             )
         splitter = RepeatedStratifiedKFold
     else:

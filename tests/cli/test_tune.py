@@ -151,6 +151,17 @@ def test_one_class_is_one_line(tmp_path):
     assert "all rows are of one class" in done.output + str(done.exception)
 
 
+def test_numbers_to_estimate_are_not_classes(tmp_path):
+    path = tmp_path / "counts.txt"
+    path.write_text("".join(f"{k // 2} 1:{k}\n" for k in range(70)))
+    assert (
+        "35 different labels in 70 rows are numbers, as of a regression, not classes; give --epsilon"
+        in run("--folds", "2", path).stderr
+    )
+    path.write_text("1 1:1\n1 1:2\n-1 1:3\n")
+    assert "class -1 has 1 of the rows" in run(path).stderr
+
+
 def test_a_linear_kernel_has_no_gamma(rows):
     """By LIBSVM's number, too: values of gamma are not dropped silently, and nothing is printed of any."""
     done = run("-t", "0", "--C", "0.1,1,10", "--gamma", "0.1,1", "--folds", "3", rows)
