@@ -26,10 +26,10 @@ demo: $(VENV)/.demo
 	@echo "== demo: configs/demo.yaml, eight methods on two data sets"
 	@$(BIN)/svmreduce demo
 
-# Its hundreds of short processes need not compile the package anew each time.
+# Its hundreds of short processes need not compile the package anew each time; the tests of a module stay together.
 test: $(VENV)/.dev lint
 	@echo "== tests"
-	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n auto
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/.dev
 	@echo "== style: ruff check, ruff format"

@@ -34,6 +34,11 @@ def quoted(word: str, separators: str) -> str:
     return '"' + word.replace('"', '""') + '"' if set(word) & {'"', *separators} else word
 
 
+def count_of(number: int, one: str, many: str = "") -> str:
+    """``1 cell``, ``1,200 cells``"""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def duration(seconds: float) -> str:
     """Three digits, as milliseconds, seconds, minutes or hours."""
     if seconds >= 120:

@@ -19,7 +19,7 @@ LAYERS = (
     ("solvers",),
     ("reducers",),
     ("outofcore",),
-    ("search",),
+    ("search", "testing"),
     ("papers", "experiments"),
     ("reports",),
     ("cli",),

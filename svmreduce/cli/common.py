@@ -44,7 +44,7 @@ def together(*options):
     return decorate
 
 
-def _kernel_by_number(ctx, option, text: str | None) -> str | None:
+def kernel_by_number(ctx, option, text: str | None) -> str | None:
     """A kernel by LIBSVM's number is the same as by its name."""
     if text is None or not text.isdecimal():
         return text
@@ -58,7 +58,7 @@ kernel_options = together(
     click.option(
         "-t",
         "--kernel",
-        callback=_kernel_by_number,
+        callback=kernel_by_number,
         help="linear, poly, rbf, sigmoid, kmod, gaussian_diagonal or gaussian_mahalanobis; mixtures as rbf:1+poly:1.",
     ),
     click.option(

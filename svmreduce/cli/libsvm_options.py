@@ -107,7 +107,7 @@ def set_libsvm_options(method, solver: str, solver_class: type, reducer, given: 
     if given["class_weights"] and given["probability"]:
         click.echo("Note: probabilities are those of the re-weighted classes, not of the rates in the data", err=True)
     wanted = {
-        "tube": ("epsilon", "regression" in solver_class.tasks, "-p", "for regression (-s 3)"),
+        "tube": ("epsilon", "regression" in solver_class.tasks, "-p", "for ε-SVRs (-s 3)"),
         "nu": ("nu", True, "-n", "for nu_svc, nu_svr and one_class (-s 1, 4, 2)"),
         "shrinking": ("shrinking", True, "-h", "an option of --solver libsvm"),
     }

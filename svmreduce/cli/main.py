@@ -72,11 +72,18 @@ class LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, short) for name, (_, short) in COMMANDS.items()])
 
+    def parse_args(self, ctx, args):
+        ctx.meta[_TYPED] = list(args)
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx):
         try:
             code = super().invoke(ctx)
             sys.stdout.flush()
             return code
+        except InputError as error:
+            error.args = (_as_typed(str(error), self.get_command(ctx, ctx.invoked_subcommand), ctx.meta[_TYPED]),)
+            raise
         except BrokenPipeError:  # the reader of our output has left, as in `svmreduce … | head`
             _give_up_output()
             return 0
@@ -103,6 +110,17 @@ class LazyGroup(click.Group):
 
 
 _STATE = {"debug": False}
+_TYPED = "svmreduce.typed"  # in click's context: the words of the command line
+
+
+def _as_typed(text: str, command: click.Command | None, words: list[str]) -> str:
+    """A message that begins with a parameter, such as ``tol must be …``, with the option that was typed for it."""
+    name, _, rest = text.partition(" ")
+    for parameter in command.params if command else ():
+        if name == parameter.name or {f"-{name}", f"--{name}"} & set(parameter.opts):
+            typed = [option for option in parameter.opts for word in words if word.startswith(option)]
+            return f"{typed[0]} {rest}" if typed else text
+    return text
 
 
 def _explain(error: Exception) -> int:

@@ -99,6 +99,7 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, as
     random. randsvm goes through the file once a round. The others cut it into partitions in the folder MODEL.work, and
     each is reduced, or trained, by itself; if the command is stopped, the same command goes on from there.
     """
+    from svmreduce.checks import check_parameters
     from svmreduce.data.fold_rows import fold_rows
     from svmreduce.reducers import REDUCERS
     from svmreduce.sanity import blind_kernel, nothing_reduced, unequal_columns
@@ -123,6 +124,7 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, as
     if verbose and "verbose" in parameters_of(solver_class):
         method.set_params(**{"solver__verbose" if reducer else "verbose": True})
     set_libsvm_options(method, solver, solver_class, reducer, given)
+    check_parameters(method.solver if reducer else method)
 
     means = take_means(context, train, model, reducer or solver, method, quiet)
     names = {"solver": solver, "reducer": reducer}
@@ -224,8 +226,11 @@ def _build(solver, solver_class, reducer, reducer_class, options, settings):
         parse_kernel(kernel, solver_class.kernels, whose=solver, mixes=solver_class.mixes_kernels)
     if len(solver_class.kernels) == 1:
         common["kernel"] = solver_class.kernels[0]
+    if "C" in common and "C" not in known and "nu" in known:  # svm-train takes it, too
+        click.echo(f"Note: -C has no effect on {solver}: nu (-n) is in its place", err=True)
+        del common["C"]
     for key in common.keys() - known.keys() - {"kernel", "random_state", "threads"} - (reducer_own.keys() & SHARED):
-        raise nearest_name_error(f"parameter of {solver}", key, known)
+        raise InputError(f"{key} is not for {solver}, which has {', '.join(sorted(known))}")
     for_solver, for_reducer = share_parameters(solver_class, reducer_class, common, solver_own, reducer_own)
     method = build_method(solver, solver_class, for_solver)
     return ReducedSolver(build_method(reducer, reducer_class, for_reducer), method) if reducer else method

@@ -16,6 +16,7 @@ from svmreduce.cli.common import (
     check_writable,
     compile_off_the_clock,
     json_option,
+    kernel_by_number,
     print_json,
     print_pairs,
     quiet_option,
@@ -24,6 +25,7 @@ from svmreduce.cli.common import (
 )
 from svmreduce.cli.table_options import data_warnings, take_choices, training_options, warn
 from svmreduce.errors import InputError
+from svmreduce.printable import count_of
 
 _EPILOG = """\b
 Examples:
@@ -45,7 +47,8 @@ Examples:
 @click.option("--log2c", metavar="BEGIN,END,STEP", help="Powers of 2 for C, as in grid.py: -5,15,2.")
 @click.option("--log2g", metavar="BEGIN,END,STEP", help="Powers of 2 for gamma: -15,3,2.")
 @click.option("--epsilon", "-p", metavar="LIST", help="Regression (ε-SVR): errors up to here cost nothing.")
-@click.option("-t", "--kernel", default="rbf", show_default=True, help="linear, poly, rbf, sigmoid or kmod.")
+@click.option("-t", "--kernel", default="rbf", show_default=True, callback=kernel_by_number,
+              help="linear, poly, rbf, sigmoid or kmod; LIBSVM's numbers work, too.")  # fmt: skip
 @click.option("-d", "--degree", type=int, default=3, show_default=True, help="Degree of the poly kernel.")
 @click.option("-r", "--coef0", type=float, default=0.0, show_default=True, help="Constant of poly, sigmoid and kmod.")
 @click.option("--class-weight", type=click.Choice(["balanced"]), help="Weigh classes by the inverse of their shares.")
@@ -94,7 +97,7 @@ def tune(train, model, n_features, as_json, quiet, state, seed, folds, **options
     journal = _journal(state_file, search, data, folds, seed) if state_file else None
     known = journal.known if journal else 0
     if known and not quiet:
-        click.echo(f"resuming: {state_file} has {known} paths along C; those of this grid are used", err=True)
+        click.echo(f"resuming: {state_file} has {count_of(known, 'path')} along C; this grid's are used", err=True)
     warn(_learned_from_all(choices, preparation), warned)
     with _interruptible() as interrupted, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # not converging is in the record
@@ -120,7 +123,8 @@ def tune(train, model, n_features, as_json, quiet, state, seed, folds, **options
     )
     if missing:
         again = f"; the same command goes on from {state_file}" if state_file else "; --state FILE would keep them"
-        click.echo(f"Warning: {len(missing)} of {len(record['grid'])} cells are not finished{again}", err=True)
+        of = f"{len(missing)} of {count_of(len(record['grid']), 'cell')}"
+        click.echo(f"Warning: {of} {'is' if len(missing) == 1 else 'are'} not finished{again}", err=True)
     if not search.converged_:
         gap = record["largest_gap"]
         click.echo(f"Warning: some fits stopped before they reached --tol (largest gap {gap:.3g}): scale the data or "
@@ -165,6 +169,8 @@ def _search_from(options: dict, seed: int, folds: int):
             axes[name] = parsed_list(f"--{name}", listed)
         elif exponents is not None:
             axes[name] = parsed_powers(f"--{powers}", exponents)
+    if "gamma" in axes and options["kernel"] == "linear":
+        click.echo("Note: the linear kernel has no gamma; the values that are given have no effect", err=True)
     epsilon = options.pop("epsilon")
     if epsilon is not None:
         axes["epsilon"] = parsed_list("--epsilon", epsilon, zero=True)
@@ -190,16 +196,20 @@ def _check_labels(train: str, data, search) -> None:
     if search.epsilon is not None:
         check_numbers(train, data, "a regression (--epsilon)")
     if search.epsilon is None:
-        import numpy as np
         from sklearn.model_selection import RepeatedStratifiedKFold
 
-        classes, counts = np.unique(data.y, return_counts=True)
-        if len(classes) < 2:
+        from svmreduce.data.labels import check_classes
+        from svmreduce.label_keys import count_labels
+
+        counts = count_labels(data.y)
+        if len(counts) < 2:
             raise InputError(f"{train}: all rows are of one class; there is nothing to learn")
-        if counts.min() < search.cv:
+        check_classes(train, data.y, "; give --epsilon for a regression")
+        smallest = min(counts, key=counts.__getitem__)
+        if (rows := counts[smallest]) < search.cv:
             raise InputError(
-                f"{train}: class {classes[counts.argmin()]} has {counts.min()} of the rows, too few for {search.cv} "
-                f"folds: " + (f"use --folds {counts.min()}" if counts.min() > 1 else "leave the class out")
+                f"{train}: class {smallest} has {rows} of the rows, too few for {search.cv} "
+                f"folds: " + (f"use --folds {rows}" if rows > 1 else "leave the class out")
             )
         splitter = RepeatedStratifiedKFold
     else:
@@ -236,8 +246,8 @@ def _progress():
         if not terminal and done < paths and now - last[0] < 10:
             return
         last[0] = now
-        found = f", best so far C {best['C']:.4g}, gamma {best['gamma']:.4g}, score {best['score']:.4f}" if best else ""
-        text = f"{stage}{done} of {paths} paths along C, {now - start:.0f} s{found}"
+        found = ", best so far " + ", ".join(f"{name} {value:.4g}" for name, value in best.items()) if best else ""
+        text = f"{stage}{done} of {count_of(paths, 'path')} along C, {now - start:.0f} s{found}"
         if terminal:
             click.echo(f"\r\x1b[2K{text}", nl=done == paths, err=True)
         elif done < paths or last[0] - start > 1:
@@ -312,7 +322,7 @@ def _print(record, search, surface, model) -> None:
     print_pairs(
         [
             ("best", f"{words(record['best'])}; standard error {surface.error:.4f}"),
-            ("as good", f"{record['within_one_standard_error']} cells within one standard error"),
+            ("as good", f"{count_of(record['within_one_standard_error'], 'cell')} within one standard error"),
             ("simplest", words(record["simplest"])),
             ("fits", f"{record['fits']} on {record['folds']} folds, {record['iterations']} steps"),
             ("screened", screened and _saved(screened)),

@@ -19,7 +19,7 @@ from svmreduce.experiments.runner import Agenda, execute, make_agenda
 from svmreduce.experiments.store import Store
 from svmreduce.experiments.time_budget import Budget, NotRun, beats, chance, goodness_of, ladder, round_down
 from svmreduce.memory import free_bytes
-from svmreduce.printable import roughly
+from svmreduce.printable import count_of, roughly
 
 PART_TEST_ROWS = 2000
 PART, METHOD, EXACT = 0.05, 0.25, 0.45  # of the budget: a method on a part, on all rows, and the exact solution
@@ -127,7 +127,7 @@ class BudgetedRun:
                 self.scores[label] = goodness_of(records[-1])
                 if labels is None:
                     self.on_parts.setdefault(rows, []).extend(units[label])
-        self.say(f"{rows:,} of {self.rows:,} rows: {_counted(done)} measured")
+        self.say(f"{rows:,} of {self.rows:,} rows: {count_of(done, 'method')} measured")
 
     def _drop_beaten(self, rows: int) -> None:
         """A method that takes twice as long as a better one, and does not grow more slowly, need not go on."""
@@ -208,7 +208,7 @@ class BudgetedRun:
                 else:
                     self.say(f"seed {seed}: {label} did not finish, so that only the first seed counts")
                     return
-            self.say(f"seed {seed}: {_counted(len(chosen))} repeated")
+            self.say(f"seed {seed}: {count_of(len(chosen), 'method')} repeated")
         self.planned += [task for task in done if (controlled_label(task.method) or task.method) in chosen]
 
     def _worth_repeating(self, rounds: int) -> list[str]:
@@ -341,7 +341,3 @@ class BudgetedRun:
             self.known |= {record.id: record for record in made}
             records += [record.renamed({"method": task.method}) for record in made]
         return records
-
-
-def _counted(methods: int) -> str:
-    return f"{methods} method{'s' * (methods != 1)}"

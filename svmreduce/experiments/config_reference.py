@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from svmreduce.experiments.config import (
+from svmreduce.experiments.config_keys import (
     Config,
     DatasetConfig,
     LimitsConfig,
@@ -33,7 +33,7 @@ _PARTS = {
 _INTRODUCTION = """# Experiment files
 
 Written by `python -m svmreduce.experiments.config_reference > docs/yaml.md` from the models in
-`svmreduce/experiments/config.py`. An unknown key is an error that names the nearest one.
+`svmreduce/experiments/config_keys.py`. An unknown key is an error that names the nearest one.
 
 Two keys more at the top of a file: `extends: FILE` takes over the keys of another file, and `scales:` maps `smoke`,
 `small` and `full` to keys that they change. Mappings are merged, except for `grid` and `params`; everything else is

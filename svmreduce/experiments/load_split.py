@@ -13,7 +13,7 @@ from svmreduce.data import catalog, formats, splitting, synthetic
 from svmreduce.data.columns import Table
 from svmreduce.data.preparation import Choices, Preparation
 from svmreduce.errors import InputError
-from svmreduce.experiments.config import FILE_KEYS
+from svmreduce.experiments.config_keys import FILE_KEYS
 from svmreduce.rows import widened
 from svmreduce.types import Dataset, Split
 

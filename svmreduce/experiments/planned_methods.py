@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 from svmreduce.errors import InputError
-from svmreduce.experiments.config import Config, MethodPart, SolverConfig
+from svmreduce.experiments.config_keys import Config, MethodPart, SolverConfig
 from svmreduce.experiments.records import RANDOM, control_label
 from svmreduce.kernels import KERNEL_CODES, PRECOMPUTED, parse_kernel
 from svmreduce.pipeline import share_parameters

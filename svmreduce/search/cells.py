@@ -59,7 +59,7 @@ class Cells:
         """``cv_results_`` as scikit-learn has it, and the place of the best cell in it."""
         best = self.best()
         if best is None:
-            raise InputError("no cell was finished: give more time (budget) or a smaller grid")
+            raise InputError("no cell was finished: give more time or a smaller grid")
         params = [params_of(*cell) for cell in np.ndindex(self.wanted.shape)]
         scores = self.scores.reshape(len(params), -1)
         mean = scores.mean(axis=1)

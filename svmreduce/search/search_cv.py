@@ -290,9 +290,7 @@ class SVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         best = self.cells_.best()
         if best is None:
             return None
-        c, g, e = best
-        score = self.cells_.scores[best].mean()
-        return {"C": self.C_[c], "gamma": self.gamma_[g], "epsilon": self.epsilon_[e], "score": score}
+        return self.params_of(*best) | {"score": float(self.cells_.scores[best].mean())}
 
     def params_of(self, c: int, g: int, e: int) -> dict:
         """The parameters of a cell, by its places on the axes of C, gamma and epsilon."""

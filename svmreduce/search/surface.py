@@ -22,6 +22,7 @@ class Surface:
         self.mean, self.std = search.cells_.mean, search.cells_.scores.std(axis=3)
         self.best = np.unravel_index(search.best_index_, self.mean.shape)
         self.error = self.standard_error(self.best)
+        self.has_gamma = search.kernel != "linear"
 
     def standard_error(self, cell) -> float:
         """Of the mean over the folds."""
@@ -57,10 +58,10 @@ class Surface:
         search, e = self.search, self.best[2]
         scale = 100 if search.scorer_ in ("accuracy", "balanced_accuracy", "f1", "auc") else 1
         good = set(self.as_good())
-        head = ["gamma \\ C", *(f"{C:.3g}" for C in search.C_)]
+        head = ["gamma \\ C" if self.has_gamma else "C", *(f"{C:.3g}" for C in search.C_)]
         lines = [head]
         for g, gamma in enumerate(search.gamma_):
-            line = [f"{gamma:.3g}"]
+            line = [f"{gamma:.3g}" if self.has_gamma else search.scorer_]
             for c in range(len(search.C_)):
                 mark = "*" if (c, g, e) == self.best else "+" if (c, g, e) in good else " "
                 value = self.mean[c, g, e]
@@ -83,17 +84,22 @@ class Surface:
                 level = int(np.clip((value - low) / span * 4 + 0.5, 0, 4)) if np.isfinite(value) else None
                 shade = BLANK if level is None else SHADES[level]
                 cells.append(f"[{shade}]" if (c, g, e) == self.best else shade * 3)
-            lines.append(f"{self.search.gamma_[g]:>9.3g} |{''.join(cells)}|")
+            gamma = f"{self.search.gamma_[g]:.3g}" if self.has_gamma else ""
+            lines.append(f"{gamma:>9} |{''.join(cells)}|")
         left, right = f"{self.search.C_[0]:.3g}", f"{self.search.C_[-1]:.3g}"
         room = 3 * plane.shape[0] - len(left) - len(right)
-        return ["    gamma", *lines, " " * 11 + left + " " * max(1, room - 2) + "C " + right]
+        return [*["    gamma"] * self.has_gamma, *lines, " " * 11 + left + " " * max(1, room - 2) + "C " + right]
 
     def advice(self) -> list[str]:
-        """Where the best cell lies at an edge of the grid, the grid may be too small."""
-        axes = (("C", self.search.C_, self.best[0]), ("gamma", self.search.gamma_, self.best[1]))
+        """Where the best cells lie at an edge of the grid, the grid may be too small."""
+        scores = self.mean[np.isfinite(self.mean)]
+        if scores.size > 1 and scores.min() == scores.max():
+            return [f"all cells have the same {self.search.scorer_}: nothing speaks for the one that was chosen"]
+        best = np.argwhere(self.mean == scores.max()).T
         return [
             f"the best {name} is the {'smallest' if place == 0 else 'largest'} of the grid: try "
             f"{'smaller' if place == 0 else 'larger'} ones, too"
-            for name, axis, place in axes
-            if axis.size > 2 and place in (0, axis.size - 1)
+            for name, axis, places in zip(("C", "gamma"), (self.search.C_, self.search.gamma_), best, strict=False)
+            for place in (0, axis.size - 1)
+            if axis.size > 2 and (places == place).all()
         ]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import numpy as np
+
 from svmreduce.checks import COUNT, SWITCH, one_of, whole_number
 from svmreduce.core import ball_search
 from svmreduce.core.jit import resolve_threads
+from svmreduce.core.l2svm import weighted_columns
 from svmreduce.parameters import Parameters
 from svmreduce.solvers.base import SVMClassifier, seed_of
 from svmreduce.types import DualSolution
@@ -86,6 +89,8 @@ class EnclosingBallSVM(
     def warm_up(cls) -> None:
         super().warm_up()
         ball_search.compile_the_rest()
+        for dtype in (np.float32, np.float64):  # sums over sparse rows
+            weighted_columns(np.ones(1, dtype), 1, np.ones(1))
 
     def _solve(self, X, y, weights):
         self.steps_ = {}

@@ -58,6 +58,10 @@ def test_what_has_no_effect_is_said(files):
     said = call("train", "-t", 2, "-n", 0.3, "-p", 0.2, "-h", 0, folder / "train", folder / "m").stderr
     for words in ("-n has no effect on smo", "-p has no effect on smo", "-h has no effect on smo", "is -g auto"):
         assert words in said
+    said = call("train", "-s", 1, "-C", 10, "-g", 1, folder / "train", folder / "m")
+    assert said.exit_code == 0 and said.stderr == "Note: -C has no effect on nu_svc: nu (-n) is in its place\n"
+    said = call("train", "-s", 4, "-p", 0.2, "-g", 1, folder / "numbers", folder / "m")
+    assert said.stderr == "Note: -p has no effect on nu_svr: it is for ε-SVRs (-s 3)\n"
     assert "Note" not in call("train", "-s", "libsvm", "-h", 0, "-g", 1, folder / "train", folder / "m").stderr
 
 

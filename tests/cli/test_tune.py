@@ -129,7 +129,11 @@ def test_a_budget_that_ends_early_says_what_is_missing(rows, tmp_path, monkeypat
         (["--metric", "mse"], "mse does not measure classification"),
         (["--folds", "80"], "too few for 80 folds"),
         (["--epsilon", "-1"], "--epsilon must be numbers >= 0, got -1"),
-        (["--tol", "0"], "tol must be a positive number, got 0"),
+        (["--tol", "0"], "Error: --tol must be a positive number, got 0"),
+        (["-e0"], "Error: -e must be a positive number, got 0"),
+        (["-t", "1", "-d", "-1"], "Error: -d must be a whole number from 0 to 100, got -1"),
+        (["-t", "9"], "-t 9: LIBSVM's kernels are 0 (linear) to 4"),
+        (["-t", "4"], "a search takes one of the kernels"),
         (["--kernel", "precomputed"], "a search takes one of the kernels"),
         (["--screen", "some"], "some"),
     ],
@@ -145,6 +149,36 @@ def test_one_class_is_one_line(tmp_path):
     path.write_text("1 1:1\n1 1:2\n1 1:3\n")
     done = run(path)
     assert "all rows are of one class" in done.output + str(done.exception)
+
+
+def test_numbers_to_estimate_are_not_classes(tmp_path):
+    path = tmp_path / "counts.txt"
+    path.write_text("".join(f"{k // 2} 1:{k}\n" for k in range(70)))
+    assert (
+        "35 different labels in 70 rows are numbers, as of a regression, not classes; give --epsilon"
+        in run("--folds", "2", path).stderr
+    )
+    path.write_text("1 1:1\n1 1:2\n-1 1:3\n")
+    assert "class -1 has 1 of the rows" in run(path).stderr
+
+
+def test_a_linear_kernel_has_no_gamma(rows):
+    """By LIBSVM's number, too: values of gamma are not dropped silently, and nothing is printed of any."""
+    done = run("-t", "0", "--C", "0.1,1,10", "--gamma", "0.1,1", "--folds", "3", rows)
+    assert "Note: the linear kernel has no gamma" in done.stderr and "gamma" not in done.stdout
+    named = record_of("-t", "linear", "--C", "0.1,1,10", "--folds", "3", rows)
+    assert without_times(named) == without_times(record_of("-t", 0, "--C", "0.1,1,10", "--folds", "3", rows))
+    assert len(named["grid"]) == 3 and "gamma" not in named["best"]
+
+
+def test_advice_is_of_cells_that_are_better_than_others(tmp_path):
+    rows = write_rows(tmp_path / "rows.txt", 60, noise=0)
+    grid = ["--folds", "3", "--C", "10", "--gamma"]
+    assert "all cells have the same accuracy" in run(*grid, "2,3,4", rows).stderr
+    inner = run(*grid, "1e-4,2,3,4", rows)
+    assert "note" not in inner.stderr and "3 cells within one standard error" in inner.stdout
+    edge = run(*grid, "1e-5,1e-4,2", rows)
+    assert "the best gamma is the largest of the grid" in edge.stderr and "1 cell within" in edge.stdout
 
 
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])

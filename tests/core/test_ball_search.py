@@ -146,8 +146,8 @@ def test_the_gradient_of_rows_out_of_view_keeps_up(columns, form):
 @pytest.mark.parametrize("method", ["fw", "mfw", "bvm"])
 def test_little_memory_gives_the_same_ball(method):
     """More rows in view than their block may have: rows of Q are computed again and again."""
-    X, y, ridge = board(3000, C=1.0)
-    best = solve(X, y, ridge, RBF, method="mfw", tol=1e-7, exact=True).norm
+    X, y, ridge = board(2000, C=1.0)
+    best = solve(X, y, ridge, RBF, method="mfw", tol=1e-6, exact=True).norm
     for exact in (False, True):
         found = solve(X, y, ridge, RBF, method=method, tol=1e-4, exact=exact, cache_mb=0.05, quiet_samples=20)
         assert found.converged and np.count_nonzero(found.alpha) > 300
@@ -156,8 +156,8 @@ def test_little_memory_gives_the_same_ball(method):
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 def test_a_core_set_that_outgrows_its_block_is_searched_row_by_row(form):
-    X, y, ridge = board(3000, C=1.0)
-    X = np.hstack([X, np.zeros((3000, 20))])  # too many columns for tiles of differences
+    X, y, ridge = board(2000, C=1.0)
+    X = np.hstack([X, np.zeros((2000, 20))])  # too many columns for tiles of differences
     little, much = (solve(form(X), y, ridge, RBF, method="cvm", tol=1e-5, cache_mb=mb) for mb in (0.05, 30))
     assert little.converged and np.count_nonzero(little.alpha) > 300 > little.alpha.size // 20
     assert little.norm == pytest.approx(much.norm, rel=1e-2)

@@ -85,18 +85,18 @@ def test_processes_take_turns_to_save_compiled_code(tmp_path):
     """Each of several processes compiles another signature of one function; all are right when read back."""
     program = (
         "import sys, numpy as np; from svmreduce.core.jit import take;"
-        "kind = np.dtype(sys.argv[1]); print(take(np.arange(5).astype(kind), np.array([3, 1])).tolist())"
+        "print(*(take(np.arange(5).astype(kind), np.array([3, 1])).tolist() for kind in sys.argv[1:]))"
     )
     environment = os.environ | {"SVMREDUCE_CACHE": str(tmp_path)}
-    kinds = ["f4", "f8", "i4", "i8"]
-    for _ in range(2):  # compiled, then read from the disk
-        running = [
-            subprocess.Popen([sys.executable, "-c", program, kind], stdout=subprocess.PIPE, text=True, env=environment)
-            for kind in kinds
-        ]
-        for kind, process in zip(kinds, running, strict=True):
-            expected = [3.0, 1.0] if kind[0] == "f" else [3, 1]
-            assert process.communicate()[0].strip() == str(expected)
+    kinds = {"f4": "[3.0, 1.0]", "f8": "[3.0, 1.0]", "i4": "[3, 1]"}
+
+    def start(*kinds):
+        command = [sys.executable, "-c", program, *kinds]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+
+    for kind, process in [(kind, start(kind)) for kind in kinds]:  # compiled, then read from the disk
+        assert process.communicate()[0].strip() == kinds[kind]
+    assert start(*kinds).communicate()[0].strip() == " ".join(kinds.values())
 
 
 def test_only_what_is_compiled_and_kept_is_noticed(tmp_path):

@@ -17,10 +17,10 @@ from tests.experiments.test_runner import BOARD, alive, children_of, run, wait_f
 PLUG_INS = "tests.drill.plug_ins"
 
 
-def records_of(tmp_path, *names, solvers=("smo",)):
-    """The records of a run of these misbehaving methods between good ones, by method."""
+def records_of(tmp_path, *names):
+    """The records of a run of these misbehaving methods, then a good one, by method."""
     bad = [{"name": f"{PLUG_INS}:{name}", "as": name} for name in names]
-    content = {"name": "fire", "datasets": [BOARD], "grid": {"C": [1, 2]}, "solvers": [*solvers, *bad]}
+    content = {"name": "fire", "datasets": [BOARD], "solvers": [*bad, "smo"]}
     path = tmp_path / "fire.yaml"
     path.write_text(yaml.safe_dump(content))
     found = {}
@@ -30,29 +30,33 @@ def records_of(tmp_path, *names, solvers=("smo",)):
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
-    return [record.scores for record in records_of(tmp_path_factory.mktemp("good"))["smo"]]
+def under_fire(tmp_path_factory):
+    """One run of all that are named below; its folder, and its records by method."""
+    folder = tmp_path_factory.mktemp("fire")
+    return folder, records_of(folder, "StrayLine", "OddFacts", "Forges", "Escapes", "ClosesStdin", "WritesLater")
 
 
-def test_a_stray_line_costs_its_own_task_and_no_other(tmp_path, undisturbed):
-    found = records_of(tmp_path, "StrayLine", "Forges")
-    assert [record.scores for record in found["smo"]] == undisturbed
+def test_a_good_method_is_not_disturbed(tmp_path, under_fire):
+    alone, among_others = records_of(tmp_path)["smo"], under_fire[1]["smo"]
+    assert [record.scores for record in alone] == [record.scores for record in among_others]
+    assert all(record.status == "ok" for record in among_others)
+
+
+def test_a_stray_line_costs_its_own_task_and_no_other(under_fire):
     said = {"StrayLine": "it wrote b'hello' among its answers", "Forges": "which does not carry the id of its task"}
     for name, words in said.items():
-        assert all(record.status == "crash" and words in record.reason for record in found[name])
+        assert all(record.status == "crash" and words in record.reason for record in under_fire[1][name])
 
 
-def test_a_worker_broken_by_one_task_does_not_blame_the_next(tmp_path, undisturbed):
-    found = records_of(tmp_path, "ClosesStdin", "WritesLater")
-    assert [record.scores for record in found["smo"]] == undisturbed
-    assert all(record.status == "ok" for record in (*found["smo"], *found["ClosesStdin"]))
+def test_a_worker_broken_by_one_task_does_not_blame_the_next(under_fire):
+    assert all(record.status == "ok" for record in under_fire[1]["ClosesStdin"])
 
 
-def test_facts_that_cannot_be_recorded_are_an_error_of_the_method(tmp_path):
-    found = records_of(tmp_path, "OddFacts", "Escapes")
+def test_facts_that_cannot_be_recorded_are_an_error_of_the_method(under_fire):
+    folder, found = under_fire
     assert {record.status for record in found["OddFacts"]} == {"error"}
     assert "cannot be recorded" in found["OddFacts"][0].reason
-    assert store.read(tmp_path / "run").unreadable == 0  # what was written can be read
+    assert store.read(folder / "run").unreadable == 0  # what was written can be read
 
 
 def test_a_method_that_hangs_on_a_toy_problem_is_ended_after_its_own_limit(tmp_path, monkeypatch):

@@ -23,8 +23,8 @@ _UP_TO_TOL = {
     for form in ("dense", "sparse")
 }
 
-# Sparse rows in a dozen forms, a network trained on each: fewer passes will do
-_SHORTER = {"network": {"max_iter": 100}, "network_regressor": {"max_iter": 100}}
+# Sparse rows in a dozen forms, a network trained on each: fewer passes will do, as will fewer steps of the slowest
+_SHORTER = {"network": {"max_iter": 50}, "network_regressor": {"max_iter": 100}, "fw": {"max_iter": 5000}}
 
 
 _BY_CHANCE = {

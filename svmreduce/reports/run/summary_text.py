@@ -7,7 +7,7 @@ from collections import Counter
 from svmreduce.experiments.ordering import natural_key
 from svmreduce.experiments.recorded_run import Run
 from svmreduce.experiments.records import NOT_CONVERGED
-from svmreduce.printable import listed
+from svmreduce.printable import count_of, listed
 from svmreduce.reports.reproduction.paper_comparison import PaperComparison
 from svmreduce.reports.reproduction.verdicts import CONTRADICTED, JUDGED, NOT_COMPARABLE
 from svmreduce.reports.run.measured_on import environment_facts
@@ -17,7 +17,7 @@ _BUSY = 1.5  # load average beyond which times are worth a warning
 
 def sentences(run: Run, paper: PaperComparison | None = None) -> list[str]:
     """The summary, most important first."""
-    found = [_compared(run)] if run.fits else [f"{_count(len(run.reductions), 'reduction')}."]
+    found = [_compared(run)] if run.fits else [f"{count_of(len(run.reductions), 'reduction')}."]
     if run.missing:
         planned = len(run.records) + run.missing
         found.insert(0, f"Not complete: {run.missing} of {planned} planned records are still to be made.")
@@ -40,11 +40,11 @@ def _compared(run: Run) -> str:
     datasets = sorted(run.methods, key=natural_key)
     points = len({str(sorted(record.point.items())) for record in run.fits})
     splits = len({(record.fold, record.seed, record.repeat) for record in run.fits})
-    text = f"{_count(len(methods), 'method')} ({listed(methods, 4)}) on {_count(len(datasets), 'data set')}"
-    text += f" ({listed(datasets)}), {_count(points, 'grid point')}"
-    text += f", {_count(splits, 'fold, seed or repeat', 'folds, seeds and repeats')}" if splits > 1 else ""
+    text = f"{count_of(len(methods), 'method')} ({listed(methods, 4)}) on {count_of(len(datasets), 'data set')}"
+    text += f" ({listed(datasets)}), {count_of(points, 'grid point')}"
+    text += f", {count_of(splits, 'fold, seed or repeat', 'folds, seeds and repeats')}" if splits > 1 else ""
     text += ", and a random sample of equal size for each reduction" if run.controls else ""
-    return f"{text}: {_count(len(run.fits), 'fit')}."
+    return f"{text}: {count_of(len(run.fits), 'fit')}."
 
 
 def _verdicts(paper: PaperComparison) -> list[str]:
@@ -67,7 +67,7 @@ def _verdicts(paper: PaperComparison) -> list[str]:
 def _failures(run: Run) -> str:
     failed = [record for record in run.records if not record.is_finished]
     early = sum(record.status == NOT_CONVERGED for record in run.records)
-    late = f" {_count(early, 'fit')} stopped before reaching the tolerance." if early else ""
+    late = f" {count_of(early, 'fit')} stopped before reaching the tolerance." if early else ""
     if not failed:
         return f"Nothing failed.{late}"
     kinds = ", ".join(
@@ -75,7 +75,3 @@ def _failures(run: Run) -> str:
     )
     who = Counter(f"{record.method} on {record.dataset}" for record in failed)
     return f"{len(failed)} of {len(run.records)} records have no result ({kinds}): {listed(who)}.{late}"
-
-
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
