@@ -83,7 +83,7 @@ def test_none_is_fine_only_where_it_is_the_default(name):
     if name == "liblinear":
         check_parameters(solver)
     else:
-        with pytest.raises(InputError, match="tol must be a positive number, got None"):
+        with pytest.raises(InputError, match=r"tol must be a positive number( or 'auto')?, got None"):
             solver.fit(np.eye(4), [0, 1, 0, 1])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -65,3 +66,17 @@ def without_columns(X: Matrix, dropped: Sequence[int]) -> Matrix:
         raise InputError(f"cannot drop column {wrong[0]} of {width}")
     kept = np.setdiff1d(np.arange(width), np.array(dropped, dtype=int) % width)
     return X[:, kept].tocsr() if sparse.issparse(X) else np.ascontiguousarray(X[:, kept])
+
+
+def shifted_images(X: Matrix, pixels: int, background: float) -> sparse.csr_matrix:
+    """Every image at (2·pixels + 1)² places of a frame that is wider by ``pixels`` on each side; place by place."""
+    side = math.isqrt(X.shape[1])
+    if side**2 != X.shape[1]:
+        raise InputError(f"shifts: rows of {X.shape[1]} numbers are no square images")
+    ink = sparse.csr_matrix((X.toarray() if sparse.issparse(X) else X) - background)
+    frame, steps = side + 2 * pixels, np.arange(2 * pixels + 1)
+    corners = (frame * steps[:, None] + steps).ravel()  # where the first pixel goes
+    places = corners[:, None] + ink.indices // side * frame + ink.indices % side
+    indptr = np.append(0, np.cumsum(np.tile(np.diff(ink.indptr), corners.size)))
+    shape = corners.size * X.shape[0], frame**2
+    return sparse.csr_matrix((np.tile(ink.data, corners.size), places.ravel(), indptr), shape=shape)

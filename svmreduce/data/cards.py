@@ -98,6 +98,13 @@ class SplitCard(Expected):
     notes: str = ""
 
 
+class Shifts(_Strict):
+    """Square images in a frame: each at every place that is up to ``pixels`` away from the middle."""
+
+    pixels: int = Field(ge=1)
+    background: float  # becomes 0, inside the images and around them
+
+
 class CardSteps(_Strict):
     """The steps between file and rows, in this order; labels are always those of the file."""
 
@@ -107,6 +114,7 @@ class CardSteps(_Strict):
     labels: LabelNumbers = {}
     categorical: Literal["codes", "onehot"] = "codes"
     drop_columns: list[int] = []
+    shifts: Shifts | None = None
     divide: float | None = None
     scale: str = "none"
 

@@ -100,6 +100,9 @@ def _prepared(card: Card, split: str, trust: bool) -> Dataset:
         raise InputError(f"{card.name}: labels such as {y[0]!r} are text: map them to numbers under 'labels'")
     if steps.drop_columns:
         X = card_steps.without_columns(X, steps.drop_columns)
+    if steps.shifts:
+        X = card_steps.shifted_images(X, steps.shifts.pixels, steps.shifts.background)
+        y = np.tile(y, X.shape[0] // y.size)
     if steps.divide:
         X = X / steps.divide
     y = np.ascontiguousarray(y, dtype=np.float64)

@@ -178,7 +178,7 @@ class BaseSolver(TakesCallbacks, BaseEstimator):
             vectors=getattr(self.model_, "n_vectors", None),
             converged=self.converged_,
             threads=getattr(self, "threads_", None),
-            sampled_to=self.tol if getattr(self, "selection", None) == "sampled" else None,
+            sampled_to=getattr(self, "tol_", None) if getattr(self, "selection", None) == "sampled" else None,
             seconds=self.seconds_,
             rounds={name: getattr(self, f"{name}_") for name in ROUNDS if hasattr(self, f"{name}_")},
             curves=getattr(self, "curves_", {}),

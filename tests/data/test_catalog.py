@@ -96,6 +96,14 @@ def test_every_file_of_the_mirror_is_what_its_card_says(name, split, real_file):
 
 
 @pytest.mark.real
+def test_the_extended_digits_have_the_printed_sizes(real_file):
+    real_file("usps.t")
+    test = catalog.load("usps:extended", "test")
+    assert test.X.shape == (75_383, 676)
+    assert (test.X.min(), test.X.max(), set(test.y)) == (0, 1, {-1, 1})
+
+
+@pytest.mark.real
 def test_one_hot_columns_agree_between_train_and_test(real_file):
     real_file("kddcup.data_10_percent"), real_file("corrected")
     test = catalog.load("kdd99:normal-vs-attack", "test", scaled=False)

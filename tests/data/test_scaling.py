@@ -110,6 +110,20 @@ def test_first_of_equal_rows_keeps_the_first_of_each(rows):
     np.testing.assert_array_equal(card_steps.first_of_equal_rows(sparse.csr_matrix(X)), expected)
 
 
+@pytest.mark.parametrize("stored", [np.array, sparse.csr_matrix])
+def test_shifted_images_are_at_every_place_of_the_frame(stored):
+    X = stored([[-1.0, 2.0, -1.0, -1.0], [0.0, -1.0, -1.0, 3.0]])
+    shifted = card_steps.shifted_images(X, 1, -1.0).toarray().reshape(9, 2, 4, 4)
+    for place in range(9):
+        for image, (pixels, ink) in enumerate([({(0, 1): 3.0}, 3.0), ({(0, 0): 1.0, (1, 1): 4.0}, 5.0)]):
+            frame = shifted[place, image]
+            assert frame.sum() == ink
+            for (row, column), value in pixels.items():
+                assert frame[row + place // 3, column + place % 3] == value
+    with pytest.raises(InputError, match="no square images"):
+        card_steps.shifted_images(stored([[1.0, 2.0, 3.0]]), 1, 0.0)
+
+
 def test_first_of_equal_rows_ignores_stored_zeros():
     X = sparse.csr_matrix(([1.0, 0.0, 1.0], [0, 1, 0], [0, 2, 3]), shape=(2, 2))
     np.testing.assert_array_equal(card_steps.first_of_equal_rows(X), [0])

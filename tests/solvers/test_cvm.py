@@ -59,6 +59,23 @@ def test_a_finer_ball_of_fixed_radius_is_nearer_to_the_smallest():
     assert np.all(np.diff(norms) < 0)
 
 
+@pytest.mark.parametrize("solver", [CVM, BVM])
+def test_the_tolerance_of_libcvm_grows_as_c_falls(solver):
+    """By hand for the Gaussian kernel: κ = 2; and the looser ball needs fewer rows."""
+    data = make("checkerboard", 1500, seed=0)
+    loose, fine = (solver(C=1 / 16, gamma=2.0, tol=tol).fit(data.X, data.y) for tol in ("auto", 1e-6))
+    assert loose.tol_ == loose.fit_facts().sampled_to == pytest.approx((2e-6 + 32 / 15_000) / 36)
+    assert fine.tol_ == 1e-6 and fine.gap_ < loose.gap_ and len(loose.support_) < len(fine.support_)
+    assert solver(C=64.0, gamma=2.0, tol="auto").fit(data.X, data.y).tol_ == pytest.approx(1.013e-6, rel=1e-3)
+
+
+def test_the_tolerance_of_libcvm_knows_the_longest_row():
+    data = make("checkerboard", 300, seed=0)
+    size = (data.X**2).sum(axis=1).max() + 1
+    fitted = CVM(C=2.0, kernel="linear", tol="auto").fit(data.X, data.y)
+    assert fitted.tol_ == pytest.approx((4e-6 / size + 1 / 15_000) / (2 * size + 1), rel=1e-6)
+
+
 def test_bvm_needs_rows_of_one_norm():
     data = make("checkerboard", 50, seed=0)
     with pytest.raises(InputError, match="unknown kernel of BVM 'linear': known are rbf"):
