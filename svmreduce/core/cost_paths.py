@@ -16,7 +16,7 @@ import numpy as np
 from svmreduce.core.compact_steps import DUST, LONGEST, compact_steps, padded, squeeze
 from svmreduce.core.jit import njit, take
 from svmreduce.core.pair_scans import TOGETHER
-from svmreduce.core.tiles import finish
+from svmreduce.core.tiles import DISTANCES, finish
 from svmreduce.core.vector import TAGS, VECTOR
 
 ADMIT = 0.02  # of the gap: a row outside that violates more than this comes in,
@@ -319,5 +319,5 @@ def matrix_from(kernel, base: np.ndarray, K: np.ndarray) -> np.ndarray:
     """Kernel values of all pairs of rows from their squared distances, or products; float32, written into ``K``."""
     np.copyto(K, base)
     none = np.zeros(len(base), np.float32)  # squared lengths are in the distances already
-    finish(kernel.code, float(kernel.gamma), float(kernel.coef0), int(kernel.degree), True, none, none, K)
+    finish(kernel.code, float(kernel.gamma), float(kernel.coef0), int(kernel.degree), DISTANCES, none, none, K)
     return K

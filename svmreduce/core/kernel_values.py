@@ -15,8 +15,8 @@ from threadpoolctl import ThreadpoolController
 
 from svmreduce.core import tiles
 from svmreduce.core.jit import in_threads, resolve_threads
-from svmreduce.core.row_parts import ReadyPart, RowPart, csr_rows, without_zeros
-from svmreduce.core.tiles import DIFFERENCES, KMOD, LEFT, LINEAR, POLY, PRODUCT, RADIAL, SCATTER, TABLE
+from svmreduce.core.row_parts import ReadyPart, RowPart, csr_rows, full_columns, split_columns, without_zeros
+from svmreduce.core.tiles import DIFFERENCES, KMOD, LEFT, LINEAR, MIXED, POLY, PRODUCT, RADIAL, SCATTER, TABLE
 from svmreduce.errors import InputError
 
 FEW_FEATURES = 64  # up to here differences cost little more than products
@@ -76,7 +76,7 @@ def _few_columns(X, known):
 class KernelRows:
     """Rows made ready for kernel evaluation in one precision.
 
-    For kernels of the distance dense rows are centred first (distances do not change), which is what keeps the
+    For kernels of the distance dense columns are centred first (distances do not change), which is what keeps the
     product form's cancellation harmless in float32. Rows are multiplied by the power of two nearest to √gamma, which
     loses no digit, so that neither very small nor very large data leave the range of float32. A kernel with a norm of
     its own sees the rows through it.
@@ -88,18 +88,24 @@ class KernelRows:
     dtype : float32 or float64
     like : KernelRows, optional
         Rows these are to be evaluated against: same centre, same way to fill tiles.
+    split : bool
+        Whether the columns of sparse rows that are mostly not zero may be held dense, where that saves digits.
     """
 
-    def __init__(self, kernel, X, dtype=np.float32, like: KernelRows | None = None):
+    def __init__(self, kernel, X, dtype=np.float32, like: KernelRows | None = None, split: bool = False):
         self.kernel = kernel
         X = kernel.mapped(X)
         self.n, self.d = X.shape
         self.dtype = np.dtype(dtype)
-        self.centre = None
+        self.centre = self.full = None
         stretch = 1.0 if kernel.code == LINEAR else 2.0 ** round(math.log2(kernel.gamma) / 2.0)
         self.gamma = float(kernel.gamma) / stretch / stretch  # of the rows so multiplied
         if sparse.issparse(X):
-            self.mode = SCATTER
+            self.full = like.full if like is not None else full_columns(kernel, X) if split else None
+            self.mode, dense = SCATTER, np.empty((0, 0), self.dtype)
+            if self.full is not None:
+                part, X = split_columns(X, self.full)
+                self.mode, (dense, self.dense_norm) = MIXED, self._dense(part, stretch, like)
             indptr = X.indptr.astype(np.int64, copy=False)
             values = X.data * stretch
             with np.errstate(over="ignore"):  # ``rounding`` reports it
@@ -107,22 +113,26 @@ class KernelRows:
                 norm = tiles.squared_norms(values, indptr).astype(self.dtype)
             self.columns, indices = _few_columns(X, None if like is None else like.columns)
             self.width = X.shape[1] if self.columns is None else len(self.columns) + 1
-            dense = np.empty((0, 0), self.dtype)
-            features = min(self.d, 32 * X.nnz / max(1, self.n))  # that a tile is likely to use
+            entries = X.nnz / max(1, self.n)
+            features = min(self.d, 32 * entries)  # that a tile is likely to use
             width = SCATTER_TILE_BYTES / (self.dtype.itemsize * max(1.0, features))
             self.tile = int(min(TILE, max(64, width // 64 * 64)))
         else:
-            radial = kernel.code in RADIAL
-            self.mode = DIFFERENCES if radial and self.d <= FEW_FEATURES else PRODUCT
-            self.centre = np.zeros(self.d) if not radial else (X.mean(axis=0) if like is None else like.centre)
-            dense = np.empty((self.n, self.d), self.dtype)
-            norm = np.empty(self.n, self.dtype)
-            tiles.centred(np.ascontiguousarray(X, np.float64), self.centre, stretch, dense, norm)
+            self.mode = DIFFERENCES if kernel.code in RADIAL and self.d <= FEW_FEATURES else PRODUCT
+            dense, norm = self._dense(X, stretch, like)
             data, indices, indptr = np.empty(0, self.dtype), np.empty(0, np.int32), np.empty(0, np.int64)
-            self.tile = TILE
-        self.entries = X.nnz / max(1, self.n) if self.mode == SCATTER else self.d  # multiplications for one value
+            self.tile, entries = TILE, 0
+        self.entries = entries + dense.shape[1]  # multiplications for one value
         self.panel = tiles.panel_width(self.mode, self.dtype.itemsize)
         self.arrays = (dense, data, indices, indptr, norm)
+
+    def _dense(self, X, stretch, like):
+        """Dense columns, about their means if the kernel is one of distances, and the squared lengths."""
+        radial = self.kernel.code in RADIAL
+        self.centre = np.zeros(X.shape[1]) if not radial else (X.mean(axis=0) if like is None else like.centre)
+        dense, norm = np.empty(X.shape, self.dtype), np.empty(self.n, self.dtype)
+        tiles.centred(np.ascontiguousarray(X, np.float64), self.centre, stretch, dense, norm)
+        return dense, norm
 
     def parameters(self):
         return self.mode, self.kernel.code, self.gamma, float(self.kernel.coef0), int(self.kernel.degree)
@@ -136,6 +146,8 @@ class KernelRows:
             if k.code in RADIAL:  # a difference of coordinates, or of squared lengths; times the steepest slope
                 slope = 1.0 + k.coef0 if k.code == KMOD else 1.0
                 numbers = 1.0 + slope * (np.sqrt(size) if self.mode == DIFFERENCES else size)
+                if self.mode == MIXED:
+                    numbers += slope * np.sqrt(self.gamma * np.float64(self.dense_norm.max(initial=0.0)))
             elif k.code == POLY:
                 numbers = max(1, k.degree) * reach**k.degree
             else:
@@ -143,7 +155,7 @@ class KernelRows:
         return 2.0 * float(np.finfo(self.dtype).eps) * float(numbers)
 
     def _slot(self):
-        return np.full(self.width if self.mode == SCATTER else 0, -1, np.int32)
+        return np.full(self.width if self.mode >= SCATTER else 0, -1, np.int32)
 
     def diagonal(self):
         """k(x, x) of every row, in double."""
@@ -271,21 +283,23 @@ class TableRows:
         return out[0]
 
 
-def kernel_rows(kernel, X, dtype=np.float32, like=None) -> KernelRows | MixedRows | TableRows:
+def kernel_rows(kernel, X, dtype=np.float32, like=None, split=False) -> KernelRows | MixedRows | TableRows:
     """Rows made ready for a kernel, a mixture of kernels, or a table of kernel values."""
-    kind = MixedRows if kernel.is_mixture else TableRows if kernel.code == TABLE else KernelRows
-    return kind(kernel, X[:] if isinstance(X, RowPart) else X, dtype, like)
+    X = X[:] if isinstance(X, RowPart) else X
+    if kernel.is_mixture or kernel.code == TABLE:
+        return (MixedRows if kernel.is_mixture else TableRows)(kernel, X, dtype, like)
+    return KernelRows(kernel, X, dtype, like, split)
 
 
-def suitable_rows(kernel, X, single: bool = True) -> KernelRows | MixedRows | TableRows | ReadyPart:
+def suitable_rows(kernel, X, single=True, split=False) -> KernelRows | MixedRows | TableRows | ReadyPart:
     """Rows in float32 if it is wanted and holds the kernel values well enough, else in double."""
     if isinstance(X, RowPart):
-        ready = X.whole.ready(single, lambda whole: suitable_rows(kernel, whole, single))
+        ready = X.whole.ready(single, lambda whole: suitable_rows(kernel, whole, single, split))
         return ReadyPart(ready, X.rows)
-    rows = kernel_rows(kernel, X, np.float32 if single else np.float64)
+    rows = kernel_rows(kernel, X, np.float32 if single else np.float64, split=split)
     largest = np.abs(rows.diagonal()).max()
     if single and not (largest <= FLOAT32_LARGEST and rows.rounding() <= FLOAT32_ROUNDING * largest):
-        return suitable_rows(kernel, X, single=False)
+        return suitable_rows(kernel, X, single=False, split=split)
     if not largest <= FLOAT64_LARGEST:
         raise InputError(f"kernel values reach {largest:.0e}, too large to optimise: scale the data or lower gamma")
     return rows
@@ -295,7 +309,7 @@ def _pair(kernel, X, Z, dtype):
     Z = without_zeros(kernel, Z)
     if sparse.issparse(X) != sparse.issparse(Z):
         X, Z = csr_rows(X), csr_rows(Z)
-    right = kernel_rows(kernel, Z, dtype)
+    right = kernel_rows(kernel, Z, dtype, split=True)
     return kernel_rows(kernel, X, dtype, like=right), right
 
 

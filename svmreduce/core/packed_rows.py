@@ -6,7 +6,7 @@ import numpy as np
 
 from svmreduce.core.jit import njit, take
 from svmreduce.core.kernel_values import KernelRows
-from svmreduce.core.tiles import DIFFERENCES, SCATTER, finish
+from svmreduce.core.tiles import DIFFERENCES, DISTANCES, PRODUCTS, SCATTER, finish
 from svmreduce.core.vector import VECTOR
 
 
@@ -22,7 +22,7 @@ def _sparse_row(code, gamma, coef0, degree, data, indices, indptr, norm, row, ri
             total += data[p] * x[indices[p]]
         out[j] = total
     a = out[: right_rows.size].reshape((1, right_rows.size))
-    finish(code, gamma, coef0, degree, False, norm[row : row + 1], take(norm, right_rows), a)
+    finish(code, gamma, coef0, degree, PRODUCTS, norm[row : row + 1], take(norm, right_rows), a)
 
 
 @njit(fastmath=VECTOR)
@@ -63,7 +63,8 @@ def _packed_row(distances, code, gamma, coef0, degree, x, own_norm, T, norm, sta
             _add_squares(x, T[:, s:e], a)
         else:
             _add_products(x, T[:, s:e], a)
-        finish(code, gamma, coef0, degree, distances, own_norm, norm[s:e], a.reshape((1, e - s)))
+        sums = DISTANCES if distances else PRODUCTS
+        finish(code, gamma, coef0, degree, sums, own_norm, norm[s:e], a.reshape((1, e - s)))
 
 
 class PackedRows:

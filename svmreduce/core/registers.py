@@ -78,7 +78,7 @@ class Code:
         self.builder.store(self.builder.call(fused, [a, b, self.builder.load(total)]), total)
 
 
-def _dense_sums(of_differences: bool):
+def _dense_sums(of_differences: bool, taken_off: bool = False):
     @intrinsic
     def sums(typing, X, starts, d, T, base, A, at, stride):
         def generate(context, builder, signature, args):
@@ -99,7 +99,11 @@ def _dense_sums(of_differences: bool):
             for r, sums_of_row in enumerate(totals):
                 out = code.at(a, builder.add(args[6], builder.mul(args[7], number(r))))
                 for c, total in enumerate(sums_of_row):
-                    code.store(builder.load(total), out, number(c * lanes))
+                    value = builder.load(total)
+                    if taken_off:
+                        half = builder.fmul(value, code.everywhere(ir.Constant(code.element, 0.5)))
+                        value = builder.fsub(code.load(out, number(c * lanes)), half)
+                    code.store(value, out, number(c * lanes))
             return context.get_dummy_value()
 
         whole = types.int64
@@ -114,6 +118,9 @@ of a panel. Arrays are flat."""
 
 dense_distances = _dense_sums(of_differences=True)
 """The same with squares of differences in place of products."""
+
+take_off_distances = _dense_sums(of_differences=True, taken_off=True)
+"""A less half of them."""
 
 
 @intrinsic

@@ -8,12 +8,14 @@ import numpy as np
 from scipy import sparse
 
 from svmreduce.core.jit import njit
-from svmreduce.core.tiles import RADIAL, TABLE
+from svmreduce.core.tiles import RADIAL, TABLE, squared_norms
 
-MANY_FEATURES = 64  # from here on zeros are worth leaving out
+MANY_FEATURES = 32  # from here on zeros are worth leaving out
 MOSTLY_ZEROS = 0.4  # share of other values below which rows without their zeros are faster
 PROBE = 1000  # rows that are looked at first
 LONG = 256.0  # gamma times a squared length: beyond, distances cancel unless rows are centred, which leaves no zeros
+SHORT = 16.0  # the same: up to here no column needs to be centred
+MOST_FULL = 64  # columns that are held dense
 
 
 @njit()
@@ -43,9 +45,32 @@ def without_zeros(kernel, X):
     some = X[:: n // PROBE + 1]
     if d < MANY_FEATURES or np.count_nonzero(some) > MOSTLY_ZEROS * some.size:
         return X
-    if kernel.code in RADIAL and not kernel.gamma * np.einsum("ij,ij->i", X, X).max(initial=0.0) <= LONG:
-        return X
+    if kernel.code in RADIAL:
+        rest = 2 * np.count_nonzero(some, axis=0) <= some.shape[0]  # the others are centred, if there are not too many
+        rest |= d - np.count_nonzero(rest) > MOST_FULL
+        if not kernel.gamma * np.einsum("ij,ij,j->i", X, X, rest).max(initial=0.0) <= LONG:
+            return X
     return csr_rows(X)
+
+
+def full_columns(kernel, X):
+    """The columns of CSR rows that are mostly not zero, if products of such long rows would cost digits; or None."""
+    if kernel.code not in RADIAL or not kernel.gamma * squared_norms(X.data, X.indptr).max(initial=0.0) > SHORT:
+        return None
+    some = X[:: X.shape[0] // PROBE + 1]
+    columns, counts = np.unique(some.indices, return_counts=True)
+    full = columns[2 * counts > some.shape[0]]
+    return full if 0 < full.size <= MOST_FULL else None
+
+
+def split_columns(X, columns):
+    """These columns of CSR rows (ascending), dense, and the rows without them; there may be very many others."""
+    place = np.minimum(np.searchsorted(columns, X.indices), columns.size - 1)
+    chosen = columns[place] == X.indices
+    dense = np.zeros((X.shape[0], columns.size))
+    dense[np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[chosen], place[chosen]] = X.data[chosen]
+    indptr = np.append(0, np.cumsum(~chosen))[X.indptr]
+    return dense, sparse.csr_matrix((X.data[~chosen], X.indices[~chosen], indptr), shape=X.shape)
 
 
 def csr_rows(X) -> sparse.csr_matrix:
@@ -97,6 +122,9 @@ class ReadyPart:
     def __init__(self, ready, rows: np.ndarray):
         self.ready, self.rows = ready, rows
         self.n, self.dtype, self.arrays, self.entries = rows.size, ready.dtype, ready.arrays, ready.entries
+
+    def rounding(self) -> float:
+        return self.ready.rounding()
 
     def block(self, rows, right, columns, out, stride, threads=1, diagonal=None):
         self.ready.block(self.rows[rows], right.ready, right.rows[columns], out, stride, threads, diagonal)

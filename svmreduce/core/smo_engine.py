@@ -11,7 +11,8 @@ Three rings of rows, each cheaper per row than the next smaller one:
   (rows × changed β kernel values, computed in tiles and thrown away), and violators join the working set;
 - the *far* rows: confidently at a bound. Their v is only brought up to date when the near rows are
   solved; those that then violate become near. At the start most rows are far: the first solution is
-  that of a random sample.
+  that of a random sample. With a kernel of distances no v moves by more than the length of Σ Δβ·φ(x), which the
+  near rows' v tell: rows that are further than this from the margin need no kernel values.
 
 Kernel values are float32. When everything seems solved, v is computed afresh in double for the rows that
 could change the verdict; if rounding has spoilt it, the solver continues from the corrected values, and
@@ -25,6 +26,7 @@ import numpy as np
 from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernel_values import FLOAT32_TOL, kernel_rows, single_threaded_blas, suitable_rows
 from svmreduce.core.pair_steps import optimise_block_in_time
+from svmreduce.core.tiles import RADIAL
 from svmreduce.core.watch import time_is_up
 from svmreduce.core.working_set import WorkingSet
 from svmreduce.types import DualSolution
@@ -112,14 +114,14 @@ class _Search:
         self._measure_in(unit)
         self.beta = np.zeros(self.n)
         self.v = target.astype(np.float64)
-        self.far_beta = np.zeros(self.n)  # the β that the far rows' v knows
+        self._know_all_rows()
         # Free rows of the working set fix the intercept. While it has none, any value in a bracket will do
         # for it, and the near rows decide.
         self.intercept, self.bracket = 0.0, (-np.inf, np.inf)
         self.n_iter = self.kernel_evals = self.repairs = self.rounds = 0
         self.near = np.zeros(self.n, bool)
         self.knows_objective = False  # whether v is double where β is not zero
-        self._use(suitable_rows(kernel, X, single=tol >= FLOAT32_TOL))
+        self._use(suitable_rows(kernel, X, single=tol >= FLOAT32_TOL, split=True))
         self.batch = FIRST_WORKING_SET if self.rows.entries <= LONG else FIRST_OF_LONG_ROWS
         if first is not None:
             self.batch = first.size
@@ -165,8 +167,9 @@ class _Search:
                     return
                 if self._gap() <= 5 * stage_tol:
                     stage_tol = self.tol
-                self.near = self._violation() > -self.far
-                self.near[self.work.members] = True
+                if self.all_known:
+                    self.near = self._violation() > -self.far
+                    self.near[self.work.members] = True
             new = self._next_rows(stage_tol)
         self._update_far()
 
@@ -189,7 +192,7 @@ class _Search:
         """Take β from where the caller has it; the rows at the margin and the violators are the working set."""
         self.beta = np.array(self.start, dtype=np.float64)
         self._subtract_products(np.arange(self.n), np.arange(self.n), self.beta)
-        self.far_beta = self.beta.copy()
+        self._know_all_rows()
         self.intercept = _middle(*self._extremes())
         if self.unit is None:
             self._measure_in(float(self.v.std()) or 1.0)
@@ -216,10 +219,32 @@ class _Search:
         self._subtract_products(np.flatnonzero(others), members, change)
         self.intercept = np.clip(_middle(*self._extremes(self.near)), *self.bracket)
 
-    def _update_far(self):
-        self._subtract_products(np.flatnonzero(~self.near), np.arange(self.n), self.beta - self.far_beta)
-        self.far_beta = self.beta.copy()
-        self.intercept = np.clip(_middle(*self._extremes()), *self.bracket)
+    def _know_all_rows(self):
+        """All rows' v is that of β. From here on the far rows keep it, and the near rows know how it changes."""
+        self.far_beta, self.far_v, self.all_known = self.beta.copy(), self.v.copy(), True
+
+    def _update_far(self, all_rows=False):
+        """Bring the far rows' v up to date, or of those that could violate, if they are few: these become near."""
+        far, change = ~self.near, self.beta - self.far_beta
+        limit = -np.inf if all_rows or not change.any() else -self._reach(change) - 2 * WRONG * self.tol
+        unsafe = far
+        while unsafe.any():
+            unsafe = ~self.near & (self._violation() > limit)
+            if 2 * np.count_nonzero(unsafe | (far & self.near)) > np.count_nonzero(far):
+                unsafe = ~self.near
+            self._subtract_products(np.flatnonzero(unsafe), np.arange(self.n), change)
+            self.near |= unsafe
+            self.intercept = np.clip(_middle(*self._extremes()), *self.bracket)
+        self.all_known = bool(self.near.all())
+        if self.all_known:
+            self._know_all_rows()
+
+    def _reach(self, change) -> float:
+        """The length of Σ change·φ(x): no v has moved by more, for kernels with k(x, x) = 1."""
+        if self.kernel.is_mixture or self.kernel.code not in RADIAL:
+            return np.inf
+        error = self.rows.rounding() * np.abs(change).sum() ** 2
+        return np.sqrt(max(0.0, change @ (self.far_v - self.v)) + error)
 
     def _subtract_products(self, rows, columns, change):
         """v[rows] -= K[rows, columns]·change."""
@@ -294,25 +319,27 @@ class _Search:
         check = np.flatnonzero(decides | (self.beta != 0))
         rounded = self.v[decides]
         self.v[check] = self._exact_v(check)
+        self.near[check] = True
         if self._gap() <= self.tol:
             self.knows_objective = True
             return True
         self.repairs += 1
         if self.repairs > REPAIRS or np.abs(rounded - self.v[decides]).max(initial=0.0) > WRONG * self.tol:
             self._go_on_in_double()
+        self._update_far(all_rows=True)
         return False
 
     def _go_on_in_double(self):
         self.work = None  # free the old block before the new one
-        self._use(kernel_rows(self.kernel, self.X, np.float64))
+        self._use(kernel_rows(self.kernel, self.X, np.float64, split=True))
         self.v = self._exact_v(np.arange(self.n))
-        self.far_beta = self.beta.copy()
+        self._know_all_rows()
 
     def _exact_v(self, which):
         support = np.flatnonzero(self.beta)
         if not support.size:
             return self.target[which]
-        right, coef = kernel_rows(self.kernel, self.X[support], np.float64), self.beta[support]
+        right, coef = kernel_rows(self.kernel, self.X[support], np.float64, split=True), self.beta[support]
         f = np.zeros(self.n)
         f[support] = right.products_with_all(coef, self.threads)
         others = which[self.beta[which] == 0]
@@ -337,7 +364,7 @@ class _Search:
     def _v_of_support(self):
         """v in double where β is not zero: float32 sums of large β leave the objective wrong in the fifth digit."""
         v, evals = self.v, self.kernel_evals
-        if self.rows.dtype == np.float32 and not self.knows_objective:
+        if not self.knows_objective and (self.rows.dtype == np.float32 or not self.all_known):
             v, support = v.copy(), np.flatnonzero(self.beta)
             v[support] = self._exact_v(support)
         self.kernel_evals = evals  # the counter is of the search; this only reports what it found
@@ -347,6 +374,8 @@ class _Search:
         self._round_to_bounds()
         up, down = self._pulls()
         free = up == down
+        if not free.any():  # the rows next to the margin decide, however far they are
+            self._update_far(all_rows=True)
         intercept = up[free].mean() if free.any() else _middle(*self._extremes())
         objective = -0.5 * float(self.beta @ (self.target + self._v_of_support())) + self.kink * np.abs(self.beta).sum()
         gap = self._gap()

@@ -1,13 +1,16 @@
 """Kernel values, in tiles: the only place that evaluates a kernel.
 
 A *tile* is a block of left rows against a few hundred right rows, which lie transposed and dense in panels
-(``registers.py``). Three ways fill a tile, chosen once per matrix:
+(``registers.py``). Four ways fill a tile, chosen once per matrix:
 
 - differences: dense rows with few features; squared distances without cancellation,
 - product: dense rows with many features,
-- scatter: sparse left rows; work is proportional to their non-zeros.
+- scatter: sparse left rows; work is proportional to their non-zeros,
+- mixed: differences for the columns that are mostly not zero, scatter for the others.
 
-Rows come as ``(dense, data, indices, indptr, squared_norms)`` with the unused arrays empty.
+Rows come as ``(dense, data, indices, indptr, squared_norms)`` with the unused arrays empty. The norms of mixed rows are
+those of their sparse part. What is summed are products, squared distances, or (sparse rows) minus half of those: begun
+with the norms, so that rows of zeros and ones have no rounding errors.
 """
 
 from __future__ import annotations
@@ -24,18 +27,20 @@ from svmreduce.core.registers import (
     dense_distances,
     dense_products,
     sparse_products,
+    take_off_distances,
 )
 from svmreduce.core.vector import VECTOR, exp_negative, kmod, phi
 
 LINEAR, POLY, RBF, SIGMOID, TABLE, KMOD = range(6)  # the codes of svmreduce.kernels; up to 4 also LIBSVM's -t
 RADIAL = (RBF, KMOD)  # functions of the squared distance, 1 where it is 0
-DIFFERENCES, PRODUCT, SCATTER = 0, 1, 2
+DIFFERENCES, PRODUCT, SCATTER, MIXED = 0, 1, 2, 3  # the last two have sparse rows
+PRODUCTS, DISTANCES, HALVES = 0, 1, 2  # what sums are
 LEFT = 96  # left rows in a tile
 
 
 @njit(fastmath=VECTOR)
-def finish(code, gamma, coef0, degree, have_distances, left_norm, right_norm, A):
-    """Turn dot products (or squared distances) into kernel values, in place."""
+def finish(code, gamma, coef0, degree, sums, left_norm, right_norm, A):
+    """Turn dot products (or squared distances, or minus half of them) into kernel values, in place."""
     n, b = A.shape
     zero = A.dtype.type(0)
     two = A.dtype.type(2)
@@ -45,9 +50,12 @@ def finish(code, gamma, coef0, degree, have_distances, left_norm, right_norm, A)
     for i in range(n):
         a = A[i]
         if code == RBF:
-            if have_distances:
+            if sums == DISTANCES:
                 for j in range(b):
                     a[j] = exp_negative(-g * a[j])
+            elif sums == HALVES:
+                for j in range(b):
+                    a[j] = exp_negative(min(zero, two * g * a[j]))
             else:
                 norm = left_norm[i]
                 for j in range(b):
@@ -69,7 +77,9 @@ def finish(code, gamma, coef0, degree, have_distances, left_norm, right_norm, A)
             norm, phi_of_shape = np.float64(left_norm[i]), phi(coef0)
             for j in range(b):
                 squared = np.float64(a[j])
-                if not have_distances:
+                if sums == HALVES:
+                    squared = max(0.0, -2.0 * squared)
+                elif sums == PRODUCTS:
                     squared = max(0.0, norm + right_norm[j] - 2.0 * squared)
                 a[j] = kmod(gamma * squared, coef0, phi_of_shape)
 
@@ -88,10 +98,11 @@ def centred(X, centre, stretch, out, norm):
 
 
 @njit()
-def _dense_panels(X, rows, width):
-    """These rows in panels, transposed: feature f of row j is at [j // width, f, j % width]; the last one is padded."""
+def _dense_panels(X, rows, padded, width):
+    """These rows in panels, transposed: feature f of row j is at [j // width, f, j % width]; zeros up to a multiple of
+    ``padded`` rows."""
     d = X.shape[1]
-    T = np.zeros((rows.size + width - 1) // width * d * width, X.dtype)
+    T = np.zeros((rows.size + padded - 1) // padded * padded * d, X.dtype)
     for j0 in range(0, rows.size, width):
         together = min(width, rows.size - j0)
         for f in range(d):
@@ -127,8 +138,8 @@ def _clear_slots(indices, indptr, rows, slot):
 
 
 @njit()
-def _dense_sums(distances, X, rows, T, width, A):
-    """A[i, j] = ||x_i - t_j||², or x_i · t_j."""
+def _dense_sums(mode, X, rows, T, width, A):
+    """A[i, j] = ||x_i - t_j||², or x_i · t_j; of mixed rows, half of the former is taken off A."""
     n, stride = A.shape
     flat, d = X.reshape(-1), X.shape[1]
     out = A.reshape(-1)
@@ -139,7 +150,12 @@ def _dense_sums(distances, X, rows, T, width, A):
             for r in range(TOGETHER):
                 starts[r] = rows[min(i + r, n - 1)] * d
             into, at, step = (out, i * stride + j0, stride) if i + TOGETHER <= n else (last, 0, width)
-            if distances:
+            if mode == MIXED:
+                for r in range(n - i if i + TOGETHER > n else 0):
+                    for j in range(width):
+                        last[r * width + j] = out[(i + r) * stride + j0 + j]
+                take_off_distances(flat, starts, d, T, j0 * d, into, at, step)
+            elif mode == DIFFERENCES:
                 dense_distances(flat, starts, d, T, j0 * d, into, at, step)
             else:
                 dense_products(flat, starts, d, T, j0 * d, into, at, step)
@@ -177,12 +193,14 @@ def _known_features(data, indices, indptr, rows, slot, used, width):
 
 
 @njit()
-def _sparse_sums(data, indices, indptr, rows, slot, T, width, A):
-    """A[i, j] = x_i · t_j for sparse x_i, whose features outside the panels do not count."""
+def _sparse_sums(data, indices, indptr, rows, slot, T, width, left_norm, right_norm, sums, A):
+    """A[i, j] = x_i · t_j for sparse x_i, whose features outside the panels do not count; or −½‖x_i − t_j‖²."""
     n, stride = A.shape
     out = A.reshape(-1)
-    for t in range(out.size):
-        out[t] = 0
+    half, none = A.dtype.type(-0.5), A.dtype.type(0)
+    for i in range(n):
+        for j in range(stride):
+            A[i, j] = half * (left_norm[i] + right_norm[j]) if sums == HALVES else none
     used = T.size // stride
     values, places, begins = _known_features(data, indices, indptr, rows, slot, used, width)
     for j0 in range(0, stride, width):
@@ -194,22 +212,34 @@ def _sparse_sums(data, indices, indptr, rows, slot, T, width, A):
 
 
 @njit()
-def _fill(mode, code, gamma, coef0, degree, left, rows, T, width, right_norm, slot, A):
+def _fill(mode, code, gamma, coef0, degree, left, rows, panels, width, right_norm, slot, A):
     """Kernel values of these left rows against the panels of one tile."""
     X, data, indices, indptr, norm = left
-    if mode == SCATTER:
-        _sparse_sums(data, indices, indptr, rows, slot, T, width, A)
-    else:
-        _dense_sums(mode == DIFFERENCES, X, rows, T, width, A)
-    finish(code, gamma, coef0, degree, mode == DIFFERENCES, take(norm, rows), right_norm, A)
+    dense, sparse = panels
+    own_norm, sums = take(norm, rows), DISTANCES if mode == DIFFERENCES else PRODUCTS
+    if mode >= SCATTER:
+        sums = HALVES if code in RADIAL else PRODUCTS
+        _sparse_sums(data, indices, indptr, rows, slot, sparse, width, own_norm, right_norm, sums, A)
+    if mode != SCATTER:
+        _dense_sums(mode, X, rows, dense, _dense_width(mode, width), A)
+    finish(code, gamma, coef0, degree, sums, own_norm, right_norm, A)
+
+
+@njit()
+def _dense_width(mode, width):
+    return width * DENSE_PANEL // SPARSE_PANEL if mode == MIXED else width
 
 
 @njit()
 def _panels_of(mode, right, rows, slot, width):
-    X, data, indices, indptr, _ = right
-    if mode == SCATTER:
-        return _sparse_panels(data, indices, indptr, rows, slot, width)
-    return _dense_panels(X, rows, width)
+    """The dense and the sparse panels of these rows; those that the mode does not want are empty."""
+    X, data, indices, indptr, norm = right
+    dense = sparse = np.empty(0, norm.dtype)
+    if mode != SCATTER:
+        dense = _dense_panels(X, rows, width, _dense_width(mode, width))
+    if mode >= SCATTER:
+        sparse = _sparse_panels(data, indices, indptr, rows, slot, width)
+    return dense, sparse
 
 
 @njit()
@@ -223,7 +253,7 @@ def _padded(values, rows, width):
 
 def panel_width(mode: int, itemsize: int) -> int:
     """Right rows in a panel."""
-    return (SPARSE_PANEL if mode == SCATTER else DENSE_PANEL) * VECTOR_BYTES // itemsize
+    return (SPARSE_PANEL if mode >= SCATTER else DENSE_PANEL) * VECTOR_BYTES // itemsize
 
 
 # ---------------------------------------------------------------- loops over tiles
@@ -236,19 +266,19 @@ def block_part(
     """out[i*stride + j] = k(left_rows[i], right_rows[j]); tiles with j > i + diagonal throughout may be left out."""
     for j0 in range(0, right_rows.size, tile):
         columns = right_rows[j0 : j0 + tile]
-        T = _panels_of(mode, right, columns, slot, width)
+        panels = _panels_of(mode, right, columns, slot, width)
         right_norm = _padded(right[4], columns, width)
-        room = np.empty(LEFT * right_norm.size, T.dtype)
+        room = np.empty(LEFT * right_norm.size, right_norm.dtype)
         for i0 in range(0, left_rows.size, LEFT):
             rows = left_rows[i0 : i0 + LEFT]
             if j0 >= i0 + rows.size + diagonal:
                 continue
             A = room[: rows.size * right_norm.size].reshape((rows.size, right_norm.size))
-            _fill(mode, code, gamma, coef0, degree, left, rows, T, width, right_norm, slot, A)
+            _fill(mode, code, gamma, coef0, degree, left, rows, panels, width, right_norm, slot, A)
             for i in range(rows.size):
                 for j in range(columns.size):
                     out[(i0 + i) * stride + j0 + j] = A[i, j]
-        if mode == SCATTER:
+        if mode >= SCATTER:
             _clear_slots(right[2], right[3], columns, slot)
 
 
@@ -268,16 +298,16 @@ def product_part(mode, code, gamma, coef0, degree, left, left_rows, right, right
     """out[i, :] += Σ_j k(left_rows[i], right_rows[j])·coef[:, j]."""
     for j0 in range(0, right_rows.size, tile):
         columns = right_rows[j0 : j0 + tile]
-        T = _panels_of(mode, right, columns, slot, width)
+        panels = _panels_of(mode, right, columns, slot, width)
         right_norm = _padded(right[4], columns, width)
-        room = np.empty(LEFT * right_norm.size, T.dtype)
+        room = np.empty(LEFT * right_norm.size, right_norm.dtype)
         for i0 in range(0, left_rows.size, LEFT):
             rows = left_rows[i0 : i0 + LEFT]
             A = room[: rows.size * right_norm.size].reshape((rows.size, right_norm.size))
-            _fill(mode, code, gamma, coef0, degree, left, rows, T, width, right_norm, slot, A)
+            _fill(mode, code, gamma, coef0, degree, left, rows, panels, width, right_norm, slot, A)
             for k in range(coef.shape[0]):
                 _weighted_sums(A, coef[k, j0 : j0 + columns.size], out[k, i0 : i0 + rows.size])
-        if mode == SCATTER:
+        if mode >= SCATTER:
             _clear_slots(right[2], right[3], columns, slot)
 
 
@@ -300,21 +330,21 @@ def symmetric_part(mode, code, gamma, coef0, degree, rows, low, high, coef, tile
     every = np.arange(n)
     for j0 in range(0, high, tile):
         columns = every[j0 : min(high, j0 + tile)]
-        T = _panels_of(mode, rows, columns, slot, width)
+        panels = _panels_of(mode, rows, columns, slot, width)
         right_norm = _padded(rows[4], columns, width)
-        room = np.empty(LEFT * right_norm.size, T.dtype)
+        room = np.empty(LEFT * right_norm.size, right_norm.dtype)
         for i0 in range(low, high, LEFT):
             own = every[i0 : min(high, i0 + LEFT)]
             if j0 >= i0 + own.size:
                 continue
             A = room[: own.size * right_norm.size].reshape((own.size, right_norm.size))
-            _fill(mode, code, gamma, coef0, degree, rows, own, T, width, right_norm, slot, A)
+            _fill(mode, code, gamma, coef0, degree, rows, own, panels, width, right_norm, slot, A)
             for i in range(own.size):
                 most = min(columns.size, i0 + i - j0)
                 out[i0 + i] += _both_ways(A[i], coef[j0:], coef[i0 + i], out[j0:], most)
                 if 0 <= most < columns.size:
                     out[i0 + i] += np.float64(A[i, most]) * coef[i0 + i]
-        if mode == SCATTER:
+        if mode >= SCATTER:
             _clear_slots(rows[2], rows[3], columns, slot)
 
 

@@ -37,8 +37,25 @@ def _bits_as_float32(typing, bits):
 
 
 @intrinsic
+def _float32_as_bits(typing, x):
+    return types.int32(types.float32), lambda _, builder, __, args: builder.bitcast(args[0], ir.IntType(32))
+
+
+@intrinsic
 def _bits_as_float64(typing, bits):
     return types.float64(types.int64), lambda _, builder, __, args: builder.bitcast(args[0], ir.DoubleType())
+
+
+@intrinsic
+def _nearest(typing, x):
+    """The nearest whole number."""
+
+    def generate(context, builder, signature, args):
+        kind = args[0].type
+        function = builder.module.declare_intrinsic("llvm.rint", [kind], ir.FunctionType(kind, [kind]))
+        return builder.call(function, args)
+
+    return x(x), generate
 
 
 TAGS = 8192  # places that fit into the low bits of a float32
@@ -60,7 +77,7 @@ def tag_of(typing, x):
 def _exp32(x):
     """exp(x) for x <= 0, within 2 ulp of absolute size one. A scalar libm call would not vectorise."""
     t = max(x, np.float32(-87.0)) * np.float32(1.4426950408889634)
-    n = np.floor(t + np.float32(0.5))
+    n = _nearest(t)
     f = t - n  # 2^f on [-1/2, 1/2]
     p = np.float32(1.5403530e-4)
     p = p * f + np.float32(1.3333558e-3)
@@ -69,7 +86,7 @@ def _exp32(x):
     p = p * f + np.float32(2.4022651e-1)
     p = p * f + np.float32(6.9314718e-1)
     p = p * f + np.float32(1.0)
-    return p * _bits_as_float32((np.int32(n) + np.int32(127)) << np.int32(23))
+    return _bits_as_float32(_float32_as_bits(p) + (np.int32(n) << np.int32(23)))  # 2^n·p: n is added to the exponent
 
 
 @register_jitable(inline="always")

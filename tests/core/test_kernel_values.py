@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
+from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
 
 from svmreduce.core.kernel_values import KernelRows, decision_function, kernel_matrix, kernel_rows
 from svmreduce.core.row_parts import without_zeros
+from svmreduce.core.tiles import MIXED
 from svmreduce.kernels import KernelMixture, KernelSpec
 from svmreduce.norms import learn_norm
 
@@ -191,3 +193,32 @@ def test_long_rows_of_mostly_zeros_are_centred_where_a_column_has_an_offset():
     X[:, 0] = 1e8 + rng.normal(size=200)
     expected = np.exp(-0.3 * pairwise_distances(X - X.mean(axis=0)) ** 2)
     assert_allclose(kernel_matrix(KernelSpec("rbf", 0.3), X, X), expected, atol=1e-6)
+
+
+def _numbers_and_words(n, seed):
+    """Six columns of numbers far from zero, and two words, one-hot."""
+    rng = np.random.default_rng(seed)
+    words = np.eye(20)[rng.integers(0, 20, (n, 2))].reshape(n, 40)
+    return np.hstack([rng.normal(5.0, 0.2, (n, 6)), words])
+
+
+@pytest.mark.parametrize("name", ["rbf", "kmod"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_numbers_beside_one_hot_columns_are_held_dense_and_lose_no_digit(name, form):
+    kernel, X, Z = KernelSpec(name, 8.0), _numbers_and_words(70, 1), _numbers_and_words(700, 2)
+    rows = KernelRows(kernel, without_zeros(kernel, form(Z)), split=True)
+    assert rows.mode == MIXED and rows.full.tolist() == list(range(6)) and rows.entries == 8
+    expected = _kmod(X, Z, 8.0, 0.0) if name == "kmod" else np.exp(-8.0 * cdist(X, Z, "sqeuclidean"))
+    for dtype, error in ((np.float32, 5e-7), (np.float64, 1e-13)):
+        assert_allclose(kernel_matrix(kernel, form(X), form(Z), dtype), expected, atol=error, rtol=0)
+    coef = _rows(700, 3, 3)
+    found = decision_function(kernel, form(X), form(Z), coef, threads=2)
+    assert_allclose(found, expected @ coef, rtol=1e-10, atol=1e-10)
+    own, ones = kernel_matrix(kernel, Z, Z, np.float32), np.ones(700)
+    assert_allclose(rows.products_with_all(ones), own @ ones, rtol=1e-5)
+
+
+def test_short_rows_stay_sparse_throughout():
+    X = sparse.csr_matrix(_numbers_and_words(70, 1))
+    assert KernelRows(KernelSpec("rbf", 0.01), X, split=True).full is None
+    assert KernelRows(KernelSpec("linear"), X, split=True).full is None

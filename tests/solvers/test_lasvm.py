@@ -146,7 +146,7 @@ def test_a_stream_of_rows_comes_close_to_all_rows_at_once(classes, form):
         rows = slice(start, start + 100)
         assert stream.partial_fit(form(X[rows]), y[rows], classes=range(classes)) is stream
     best = SMO(C=1, gamma=0.3).fit(X, y)
-    assert best.objective_ <= stream.objective_ < 0.97 * best.objective_
+    assert best.objective_ <= stream.objective_ < 0.96 * best.objective_
     assert stream.score(X, y) > best.score(X, y) - 0.02
     vectors = stream.support_vectors_
     assert np.array_equal(X[stream.support_], vectors.toarray() if sparse.issparse(vectors) else vectors)
