@@ -55,7 +55,10 @@ def without_zeros(kernel, X):
 
 def full_columns(kernel, X):
     """The columns of CSR rows that are mostly not zero, if products of such long rows would cost digits; or None."""
-    if kernel.code not in RADIAL or not kernel.gamma * squared_norms(X.data, X.indptr).max(initial=0.0) > SHORT:
+    if kernel.code not in RADIAL:
+        return None
+    lengths = squared_norms(X.data * np.sqrt(np.float64(kernel.gamma)), X.indptr.astype(np.int64, copy=False))
+    if not lengths.max(initial=0.0) > SHORT:
         return None
     some = X[:: X.shape[0] // PROBE + 1]
     columns, counts = np.unique(some.indices, return_counts=True)
