@@ -18,10 +18,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernel_values import single_threaded_blas
-from svmreduce.core.l2svm import Hessian, LaggingGradient, RowCache, weighted_columns
+from svmreduce.core.l2svm import Hessian, LaggingGradient, RowCache
 from svmreduce.core.packed_rows import PackedRows
 from svmreduce.core.pair_steps import BARRED, optimise_block_in_time, pair_steps_of_rows
 from svmreduce.core.simplex import BALL, FRANK_WOLFE, INSIDE, LIMIT, MIN_BALL, MODIFIED, NORM, SCALE, SLACK, ball_steps
@@ -103,13 +104,14 @@ def solve(X, y, ridge, kernel, *, method, tol=1e-6, exact=False, sample_size=59,
 
 
 def compile_the_rest():
-    """Compile what a toy problem may not meet: rows that leave the block, sums over sparse rows."""
+    """Compile what a toy problem may not meet: rows that leave the block, few sparse rows against more support rows."""
     for dtype in (np.float32, np.float64):
         Q = Hessian(np.eye(2), np.array([1.0, -1.0]), np.ones(2), KernelSpec("linear"), dtype, 1)
         work = WorkingSet(Q, 1.0)
         work.admit(np.arange(2), 1)
         work.keep(np.array([True, False]))
-        weighted_columns(np.ones(1, dtype), 1, np.ones(1))
+        Q = Hessian(sparse.csr_matrix(np.eye(2)), Q.y, np.ones(2), KernelSpec("linear"), dtype, 1)
+        Q.pull(np.arange(1), np.arange(2), np.ones(2))
 
 
 def epsilons(tol: float):
