@@ -138,6 +138,8 @@ def compact_steps(K, shift, rows, block, filled, beta, v, lower, upper, tol, max
             _fill(K, rows, block, filled, shift, i)
         inverse = np.float32(0.5 / bend if count else 0.0)
         j = tag_of(partner(flat, i * stride, state, size, up[i], q[i], half[i], inverse))
+        if j >= m or not up[i] > down[j]:  # gains beyond float32: the place is of none, or of one that may not go down
+            break
         if filled[j] < m:
             _fill(K, rows, block, filled, shift, j)
         v_i, v_j = up[i], down[j]

@@ -137,16 +137,9 @@ def _choose(moving, violation, rises, gap, members, count, inside, block, filled
 
 
 @njit()
-def _constant_diagonal(K):
-    """The number on the diagonal if it is one for all rows, else zero."""
-    for r in range(len(K)):
-        if K[r, r] != K[0, 0]:
-            return np.float32(0)
-    return K[0, 0]
-
-
-@njit()
-def _solve_cell(K, n, row_of, moving, target, lower, upper, beta, f, tol, max_steps, block, members, filled, count):
+def _solve_cell(
+    K, shift, n, row_of, moving, target, lower, upper, beta, f, tol, max_steps, block, members, filled, count
+):
     """Optimise β from where it is. Returns high, low, steps, and how many members there are, for the next cell."""
     violation, rises = np.empty(moving.size), np.empty(moving.size, np.bool_)
     inside = np.zeros(target.size, np.bool_)
@@ -154,7 +147,6 @@ def _solve_cell(K, n, row_of, moving, target, lower, upper, beta, f, tol, max_st
         inside[members[a]] = True
     changed, change = np.empty(members.size, np.int64), np.empty(members.size)
     v, state = np.empty(members.size, np.float32), np.empty(4 * padded(members.size), np.float32)
-    shift = _constant_diagonal(K)
     places, lazy = np.empty(LONGEST + 2, np.int64), np.empty((3, members.size))
     steps = 0
     for round_ in range(MOST_ROUNDS):
@@ -265,12 +257,13 @@ def _first_beta(K, n, row_of, moving, target, lower, upper, beta, f):
 
 
 @njit()
-def solve_path(K, n, row_of, target, lower, upper, C, tol, max_steps, block, f_out, beta_out, facts):
+def solve_path(K, shift, n, row_of, target, lower, upper, C, tol, max_steps, block, f_out, beta_out, facts):
     """Solve for every C, ascending.
 
     Parameters
     ----------
     K : float32 array of kernel values of all pairs of rows
+    shift : float32, K's diagonal for kernels of distances, else zero; see ``pair_scans``
     row_of : the row of K of each variable
     target, lower, upper : of each variable; bounds for C = 1, both zero where it may not move
     block : float32 room of a ``block_shape``; it has a row for each variable that pair steps run on at a time
@@ -287,8 +280,8 @@ def solve_path(K, n, row_of, target, lower, upper, C, tol, max_steps, block, f_o
         if c:
             _widen(moving, lower, upper, beta, f, C[c] / C[c - 1])
         _balance(K, n, row_of, moving, target, lower, upper, beta, f)
-        high, low, steps, count = _solve_cell(K, n, row_of, moving, target, lower, upper, beta, f, tol, max_steps,
-                                              block, members, filled, count)  # fmt: skip
+        high, low, steps, count = _solve_cell(K, shift, n, row_of, moving, target, lower, upper, beta, f, tol,
+                                              max_steps, block, members, filled, count)  # fmt: skip
         f_out[c], beta_out[c] = f, beta
         facts[c, 0] = _intercept(moving, row_of, target, f, beta, lower, upper, high, low)
         facts[c, 1], facts[c, 2] = max(0.0, high - low), steps

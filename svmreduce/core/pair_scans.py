@@ -5,8 +5,8 @@ come ``TOGETHER`` at a time, so arrays are padded: with zeros in rows of the blo
 may go nowhere.
 
 The *block* holds c − K of the members among themselves: along a direction of sum zero it does what −K does, whatever
-c is. Where the diagonal of K is constant, c is that, and small kernel values are exact zeros in place of denormal
-numbers, which would take ages.
+c is. For kernels of distances c is the diagonal of K, so that differences of far rows are zero in place of denormal
+numbers, which would take ages. For others c is zero: c − K would be rounded, which low ranks do not forgive.
 
 *state* holds four arrays one after the other, each ``size`` long: q = Kd of the last direction d; v of those that may
 go up, −``BARRED`` for others; v of those that may go down, ``BARRED`` for others; and half of K's diagonal less c.

@@ -190,9 +190,10 @@ class GridSearch:
         f_of, beta_of = np.empty((len(self.C), n)), np.empty((len(self.C), problem.target.size))
         facts = np.empty((len(self.C), 3))
         shape = block_shape(min(BLOCK_ROWS, problem.target.size))
-        with self._floats(prod(shape)) as room:
-            solve_path(K, n, problem.rows, problem.target, problem.lower, problem.upper, self.C, self.tol,
-                       MOST_STEPS, room.reshape(shape), f_of, beta_of, facts)  # fmt: skip
+        shift = np.float32(self.kernels[0].code in RADIAL)
+        with self._floats(prod(block_shape(min(BLOCK_ROWS, 2 * n)))) as room:  # one size for all problems
+            solve_path(K, shift, n, problem.rows, problem.target, problem.lower, problem.upper, self.C, self.tol,
+                       MOST_STEPS, room[: prod(shape)].reshape(shape), f_of, beta_of, facts)  # fmt: skip
         decisions[:] = f_of[:, fold.test] + facts[:, :1]
         for c in range(len(self.C)):
             used[c, problem.rows[beta_of[c] != 0]] = True

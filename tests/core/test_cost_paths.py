@@ -16,6 +16,6 @@ def test_rows_sorted_by_class_and_a_small_block():
     f, beta = np.empty((2, 400)), np.empty((2, 400))
     lower, upper = np.where(target < 0, -1.0, 0.0), np.where(target > 0, 1.0, 0.0)
     block = np.full(block_shape(40), np.nan, np.float32)
-    solve_path(K, 400, np.arange(400), target, lower, upper, C, 1e-3, 10**6, block, f, beta, facts)
+    solve_path(K, np.float32(1), 400, np.arange(400), target, lower, upper, C, 1e-3, 10**6, block, f, beta, facts)
     assert (facts[:, 1] <= 1e-3).all() and (np.abs(beta) > 0).sum() > 20
     assert abs(beta.sum()) < 1e-9
