@@ -26,6 +26,7 @@ FIRST, SHRINK = 0.15, 0.3  # of the gap: what a round leaves
 SETTLED, FEW = 0.05, 0.01  # what it leaves when fewer than this share of the rows are new
 SAFETY = 0.8  # of the tolerance: what the last round leaves
 MOST_ROUNDS = 1000
+BAND = 2**17  # values of a matrix that are made at a time
 PART = 4096  # rows of f that are brought up to date at a time
 LARGE_START = 20.0  # Σ|βK| of a row with all at their bounds: beyond, that is not worth its kernel values
 
@@ -308,9 +309,18 @@ def block_shape(members: int) -> tuple[int, int]:
     return members, padded(members) + TOGETHER
 
 
+def bands(n: int) -> list[slice]:
+    """Rows of an n × n matrix, so many at a time that their values stay in the cache from one pass to the next."""
+    rows = max(1, BAND // max(1, n))
+    return [slice(start, start + rows) for start in range(0, n, rows)]
+
+
 def matrix_from(kernel, base: np.ndarray, K: np.ndarray) -> np.ndarray:
     """Kernel values of all pairs of rows from their squared distances, or products; float32, written into ``K``."""
-    np.copyto(K, base)
     none = np.zeros(len(base), np.float32)  # squared lengths are in the distances already
-    finish(kernel.code, float(kernel.gamma), float(kernel.coef0), int(kernel.degree), DISTANCES, none, none, K)
+    for rows in bands(len(base)):
+        np.copyto(K[rows], base[rows])
+        finish(
+            kernel.code, float(kernel.gamma), float(kernel.coef0), int(kernel.degree), DISTANCES, none, none, K[rows]
+        )
     return K

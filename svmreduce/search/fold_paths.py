@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from svmreduce.core import smo_engine
-from svmreduce.core.cost_paths import block_shape, matrix_from, solve_path
+from svmreduce.core.cost_paths import bands, block_shape, matrix_from, solve_path
 from svmreduce.core.jit import in_threads, resolve_threads
 from svmreduce.core.kernel_values import FLOAT32_LARGEST, decision_function, kernel_matrix, single_threaded_blas
 from svmreduce.core.tiles import RADIAL
@@ -27,7 +27,6 @@ from svmreduce.errors import InputError
 from svmreduce.kernels import KernelSpec
 
 BLOCK_ROWS = 8192  # the most rows that pair steps run on at a time
-BAND = 512  # rows of the shared matrix at a time
 MOST_STEPS = 10_000_000
 PROBES = 200  # rows
 ROUNDING, TOLERABLE = 2.0**-24, 1e-4  # of a kernel value in float32; of the squared distance of two rows in its space
@@ -151,8 +150,10 @@ class GridSearch:
         norms = np.asarray(X.multiply(X).sum(axis=1)).ravel() if sparse.issparse(X) else np.einsum("ij,ij->i", X, X)
         base = np.empty((n, n), np.float32)
 
+        parts = bands(n)
+
         def band(place):
-            rows = slice(place * BAND, (place + 1) * BAND)
+            rows = parts[place]
             product = X[rows] @ X.T
             product = product.toarray() if sparse.issparse(product) else product
             if radial:
@@ -163,7 +164,7 @@ class GridSearch:
             base[rows] = product
 
         with np.errstate(over="ignore", invalid="ignore"):
-            in_threads(band, -(-n // BAND), self.threads)
+            in_threads(band, len(parts), self.threads)
         if radial:
             np.fill_diagonal(base, 0.0)
         if not np.isfinite(base.max()):
