@@ -1,8 +1,9 @@
 """Solutions for many C on one kernel matrix: each starts from the last.
 
 The matrix of all rows is at hand, training and validation rows alike; a fold only says which rows may move. So f = Kβ
-of the validation rows comes for free. A problem has variables of which each belongs to a row (two for one row in
-ε-regression), with  target, lower·C ≤ β ≤ upper·C  and Σβ = 0, as in ``smo_engine.py``.
+of the validation rows needs no kernel values of its own, and is made once for each C. A problem has variables of which
+each belongs to a row (two for one row in ε-regression), with  target, lower·C ≤ β ≤ upper·C  and Σβ = 0, as in
+``smo_engine.py``.
 
 Each round takes the variables that are free or violate the optimality conditions, makes pair steps on those alone in
 float32, brings f of all rows up to date in double, and looks at all of them again. The kernel values are float32
@@ -28,6 +29,7 @@ SAFETY = 0.8  # of the tolerance: what the last round leaves
 MOST_ROUNDS = 1000
 BAND = 2**17  # values of a matrix that are made at a time
 PART = 4096  # rows of f that are brought up to date at a time
+LEAST_GAP = 64  # columns: fewer are not worth leaving out
 LARGE_START = 20.0  # Σ|βK| of a row with all at their bounds: beyond, that is not worth its kernel values
 
 
@@ -44,15 +46,34 @@ def _add_eight(K, s, e, rows, w, f):
 
 
 @njit()
-def add_rows(K, n, rows, weights, count, f):
-    """f += Σ weights[r]·K[rows[r]] over the first ``count``, eight at a time."""
+def _spans(rows, n):
+    """Ranges of columns that hold the rows, and those between them: pairs of first and end."""
+    taken = np.zeros(n, np.bool_)
+    taken[rows] = True
+    found, size, end = np.empty((rows.size, 2), np.int64), 0, -LEAST_GAP
+    for r in np.flatnonzero(taken):
+        if r - end >= LEAST_GAP:
+            found[size, 0] = r
+            size += 1
+        end = r + 1
+        found[size - 1, 1] = end
+    between = np.empty((size + 1, 2), np.int64)
+    between[0, 0], between[size, 1] = 0, n
+    between[1:, 0], between[:size, 1] = found[:size, 1], found[:size, 0]
+    return found[:size], between
+
+
+@njit()
+def add_rows(K, spans, rows, weights, count, f):
+    """f += Σ weights[r]·K[rows[r]] over the first ``count``, eight at a time, in these ranges of columns."""
     size = -(-count // 8) * 8
     padded, w = np.zeros(size, np.uint64), np.zeros(size)
     for r in range(size):
         padded[r], w[r] = rows[min(r, count - 1)], weights[r] if r < count else 0.0
-    for s in range(0, n, PART):
-        for p in range(0, size, 8):
-            _add_eight(K, s, min(n, s + PART), padded[p : p + 8], w[p : p + 8], f)
+    for first, last in spans:
+        for s in range(first, last, PART):
+            for p in range(0, size, 8):
+                _add_eight(K, s, min(last, s + PART), padded[p : p + 8], w[p : p + 8], f)
 
 
 @njit()
@@ -139,7 +160,7 @@ def _choose(moving, violation, rises, gap, members, count, inside, block, filled
 
 @njit()
 def _solve_cell(
-    K, shift, n, row_of, moving, target, lower, upper, beta, f, tol, max_steps, block, members, filled, count
+    K, shift, spans, row_of, moving, target, lower, upper, beta, f, tol, max_steps, block, members, filled, count
 ):
     """Optimise β from where it is. Returns high, low, steps, and how many members there are, for the next cell."""
     violation, rises = np.empty(moving.size), np.empty(moving.size, np.bool_)
@@ -173,7 +194,7 @@ def _solve_cell(
                 changed[moved], change[moved] = rows[a], part_beta[a] - beta[now[a]]
                 beta[now[a]] = part_beta[a]
                 moved += 1
-        add_rows(K, n, changed, change, moved, f)
+        add_rows(K, spans, changed, change, moved, f)
         steps += made
         if made == 0:
             break
@@ -182,7 +203,7 @@ def _solve_cell(
 
 
 @njit()
-def _balance(K, n, row_of, moving, target, lower, upper, beta, f):
+def _balance(K, spans, row_of, moving, target, lower, upper, beta, f):
     """Make Σβ zero: the variables that want to go that way most go there, each as far as it can."""
     excess, size = 0.0, 0.0
     for t in moving:
@@ -211,7 +232,7 @@ def _balance(K, n, row_of, moving, target, lower, upper, beta, f):
         excess -= step
         if excess <= DUST * size:  # rounding must not make a row free: the intercept would be its own
             break
-    add_rows(K, n, rows, change, count, f)
+    add_rows(K, spans, rows, change, count, f)
 
 
 @njit()
@@ -236,7 +257,7 @@ def _widen(moving, lower, upper, beta, f, ratio):
 
 
 @njit()
-def _first_beta(K, n, row_of, moving, target, lower, upper, beta, f):
+def _first_beta(K, spans, row_of, moving, target, lower, upper, beta, f):
     """All at their bounds, but for what makes Σβ zero, where C is so small that this is nearly the solution."""
     rows, weights, total = np.empty(moving.size, np.int64), np.empty(moving.size), 0.0
     for a in range(moving.size):
@@ -245,8 +266,8 @@ def _first_beta(K, n, row_of, moving, target, lower, upper, beta, f):
         beta[t] = weights[a]
         total += abs(weights[a]) * abs(K[rows[a], rows[0]])
     if total <= LARGE_START:
-        add_rows(K, n, rows, weights, moving.size, f)
-        _balance(K, n, row_of, moving, target, lower, upper, beta, f)
+        add_rows(K, spans, rows, weights, moving.size, f)
+        _balance(K, spans, row_of, moving, target, lower, upper, beta, f)
         slope, curvature = 0.0, 0.0  # of the objective from zero to here: is it still falling?
         for t in moving:
             slope += beta[t] * target[t]
@@ -272,17 +293,21 @@ def solve_path(K, shift, n, row_of, target, lower, upper, C, tol, max_steps, blo
     facts : (len(C), 3), filled with intercept, gap and steps
     """
     moving = np.flatnonzero(upper > lower)
-    beta, f = np.zeros(target.size), np.zeros(n)
+    spans, others = _spans(row_of[moving], n)
+    beta, told, f = np.zeros(target.size), np.zeros(target.size), np.zeros(n)
     lower, upper = lower * C[0], upper * C[0]
-    _first_beta(K, n, row_of, moving, target, lower, upper, beta, f)
+    _first_beta(K, spans, row_of, moving, target, lower, upper, beta, f)
     capacity = max(1, min(moving.size, block.shape[0]))
     members, filled, count = np.empty(capacity, np.int64), np.zeros(capacity, np.int64), 0
     for c in range(C.size):
         if c:
             _widen(moving, lower, upper, beta, f, C[c] / C[c - 1])
-        _balance(K, n, row_of, moving, target, lower, upper, beta, f)
-        high, low, steps, count = _solve_cell(K, shift, n, row_of, moving, target, lower, upper, beta, f, tol,
+            told[:] = beta  # what f of the others is made of
+        _balance(K, spans, row_of, moving, target, lower, upper, beta, f)
+        high, low, steps, count = _solve_cell(K, shift, spans, row_of, moving, target, lower, upper, beta, f, tol,
                                               max_steps, block, members, filled, count)  # fmt: skip
+        changed = np.flatnonzero(beta != told)
+        add_rows(K, others, row_of[changed], beta[changed] - told[changed], changed.size, f)
         f_out[c], beta_out[c] = f, beta
         facts[c, 0] = _intercept(moving, row_of, target, f, beta, lower, upper, high, low)
         facts[c, 1], facts[c, 2] = max(0.0, high - low), steps

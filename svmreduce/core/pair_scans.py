@@ -1,8 +1,8 @@
 """The two passes of a pair step over all members: written as vector instructions, one pass each.
 
 The compiler makes vectors only of loops that write one array; these write three, and read each number once. Members
-come ``TOGETHER`` at a time, so arrays are padded: with zeros in rows of the block, and in ``state`` with members that
-may go nowhere.
+come ``TOGETHER`` at a time, in one vector of 512 bits or two of 256. So arrays are padded: with zeros in rows of the
+block, and in ``state`` with members that may go nowhere.
 
 The *block* holds c − K of the members among themselves: along a direction of sum zero it does what −K does, whatever
 c is. For kernels of distances c is the diagonal of K, so that differences of far rows are zero in place of denormal
@@ -23,7 +23,7 @@ from numba.extending import intrinsic
 from svmreduce.core.registers import Code, number
 from svmreduce.core.vector import TAGS
 
-TOGETHER = 16  # members; two vectors
+TOGETHER = 16  # members
 BARRED = np.float32(1e30)
 TAU = np.float32(1e-12)  # curvature below this is taken as this: kernels need not be positive definite
 LEAST_CURVATURE = 0.05  # of the pair's own: where the last direction leaves less, rounding would decide
@@ -36,18 +36,18 @@ class _Scan(Code):
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
-        self.lanes = self.of(self.memory(0))
-        self.words = ir.VectorType(ir.IntType(32), self.lanes)
+        self.of(self.memory(0), TOGETHER)
+        self.words = ir.VectorType(ir.IntType(32), TOGETHER)
 
     def number(self, x):
-        return ir.Constant(self.vector, [float(x)] * self.lanes)
+        return ir.Constant(self.vector, [float(x)] * TOGETHER)
 
     def word(self, x):
-        return ir.Constant(self.words, [x] * self.lanes)
+        return ir.Constant(self.words, [x] * TOGETHER)
 
     def call(self, name, *arguments, returns=None):
         kind = ir.FunctionType(returns or self.vector, [one.type for one in arguments])
-        function = cgutils.get_or_insert_function(self.builder.module, kind, f"llvm.{name}.v{self.lanes}f32")
+        function = cgutils.get_or_insert_function(self.builder.module, kind, f"llvm.{name}.v{TOGETHER}f32")
         return self.builder.call(function, arguments, fastmath=_FAST)
 
     def product_plus(self, a, b, c):
@@ -76,14 +76,13 @@ class _Scan(Code):
     def over(self, size, first, body):
         """``body(offset, places, values) -> values`` for vector after vector, from the ``first`` values."""
         builder, before = self.builder, self.builder.block
-        start = [number(0), ir.Constant(self.words, list(range(self.lanes))), *first]
+        start = [number(0), ir.Constant(self.words, list(range(TOGETHER))), *first]
         again, after = builder.append_basic_block("vectors"), builder.append_basic_block("done")
         builder.branch(again)
         builder.position_at_end(again)
         now = [builder.phi(one.type) for one in start]
         offset, places, *values = now
-        for part in range(0, TOGETHER, self.lanes):
-            values = body(builder.add(offset, number(part)), builder.add(places, self.word(part)), values)
+        values = body(offset, places, values)
         offset = builder.add(offset, number(TOGETHER))
         following = [offset, builder.add(places, self.word(TOGETHER)), *values]
         for phi, one, other in zip(now, start, following, strict=True):

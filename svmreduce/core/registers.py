@@ -41,11 +41,11 @@ class Code:
         array = self.context.make_array(self.signature.args[position])
         return array(self.context, self.builder, self.args[position]).data
 
-    def of(self, pointer):
+    def of(self, pointer, lanes=None):
         """Take the type of the numbers there; returns how many are in a vector."""
         self.element = pointer.type.pointee
         self.bytes = 4 if isinstance(self.element, ir.FloatType) else 8
-        lanes = VECTOR_BYTES // self.bytes
+        lanes = lanes or VECTOR_BYTES // self.bytes
         self.vector = ir.VectorType(self.element, lanes)
         return lanes
 

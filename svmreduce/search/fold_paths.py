@@ -74,6 +74,14 @@ class GridSearch:
         keeps_few = reduce is not None and reduce.keeps_few
         self.shares_matrix = fit >= 1 and not keeps_few and self.dtype == np.float32
         self.threads = min(self.threads, fit) if self.shares_matrix else self.threads
+        self.place = self._places()
+
+    def _places(self) -> np.ndarray:
+        """Of every row in the matrix: rows that are held out together, and of one class, stand together."""
+        held_out = np.full(self.X.shape[0], len(self.folds))
+        for f in reversed(range(len(self.folds))):
+            held_out[self.folds[f].test] = f
+        return np.argsort(np.lexsort((self.folds[0].codes, held_out)))
 
     def _is_precise(self) -> bool:
         """Whether float32 tells rows apart, by some of them. If not, the engine finds its own way, or says why not."""
@@ -103,7 +111,8 @@ class GridSearch:
         self._deadline, self._stop = deadline, stop
         order = sorted(range(len(self.kernels)), key=lambda g: abs(g - (len(self.kernels) - 1) / 2))
         order = [g for g in order if any((g, f) not in done for f in range(len(self.folds)))]
-        base = self._base() if self.shares_matrix and order else None
+        with single_threaded_blas:
+            base = self._base() if self.shares_matrix and order else None
         by_gamma = self.shares_matrix and len(order) >= self.threads
         outer, inner = (self.threads, 1) if by_gamma else (1, self.threads if self.shares_matrix else 1)
 
@@ -144,8 +153,8 @@ class GridSearch:
         spare.append(room)
 
     def _base(self) -> np.ndarray:
-        """Squared distances, or products, of all rows: in double, kept in float32."""
-        X, n = self._centred(), self.X.shape[0]
+        """Squared distances, or products, of all rows at their places: in double, kept in float32."""
+        X, n = self._centred()[np.argsort(self.place)], self.X.shape[0]
         radial = self.kernels[0].code in RADIAL
         norms = np.asarray(X.multiply(X).sum(axis=1)).ravel() if sparse.issparse(X) else np.einsum("ij,ij->i", X, X)
         base = np.empty((n, n), np.float32)
@@ -190,14 +199,17 @@ class GridSearch:
         n = self.X.shape[0]
         f_of, beta_of = np.empty((len(self.C), n)), np.empty((len(self.C), problem.target.size))
         facts = np.empty((len(self.C), 3))
+        order = np.argsort(self.place[problem.rows], kind="stable")
+        rows = problem.rows[order]
         shape = block_shape(min(BLOCK_ROWS, problem.target.size))
         shift = np.float32(self.kernels[0].code in RADIAL)
         with self._floats(prod(block_shape(min(BLOCK_ROWS, 2 * n)))) as room:  # one size for all problems
-            solve_path(K, shift, n, problem.rows, problem.target, problem.lower, problem.upper, self.C, self.tol,
-                       MOST_STEPS, room[: prod(shape)].reshape(shape), f_of, beta_of, facts)  # fmt: skip
-        decisions[:] = f_of[:, fold.test] + facts[:, :1]
+            solve_path(K, shift, n, self.place[rows], problem.target[order], problem.lower[order],
+                       problem.upper[order], self.C, self.tol, MOST_STEPS, room[: prod(shape)].reshape(shape),
+                       f_of, beta_of, facts)  # fmt: skip
+        decisions[:] = f_of[:, self.place[fold.test]] + facts[:, :1]
         for c in range(len(self.C)):
-            used[c, problem.rows[beta_of[c] != 0]] = True
+            used[c, rows[beta_of[c] != 0]] = True
         np.maximum(gaps, facts[:, 1], out=gaps)
         steps += facts[:, 2].astype(np.int64)
         return 0

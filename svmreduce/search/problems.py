@@ -78,6 +78,7 @@ class RegressionFold:
 
     def __init__(self, values, train, test, epsilon):
         self.values, self.train, self.test, self.epsilon = values, np.sort(train), test, epsilon
+        self.codes = np.zeros(values.size, np.int64)  # no classes
 
     def problems(self) -> list[DualProblem]:
         y, zeros, ones = self.values[self.train], np.zeros(self.train.size), np.ones(self.train.size)
