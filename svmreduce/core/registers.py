@@ -14,13 +14,14 @@ Every sum is made feature after feature wherever its rows lie, so it depends on 
 
 from __future__ import annotations
 
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba import types
-from numba.core import cgutils
+from numba.core import cgutils, config
 from numba.extending import intrinsic
 
 TOGETHER = 4  # dense left rows
-VECTOR_BYTES = 32
+_FEATURES = config.CPU_FEATURES or binding.get_host_cpu_features().flatten()
+VECTOR_BYTES = 64 if "+avx512f" in _FEATURES else 32
 DENSE_PANEL, SPARSE_PANEL = 2, 8  # vectors
 IN_CACHE = 128  # features of a sparse panel
 
