@@ -17,7 +17,8 @@ from __future__ import annotations
 import numpy as np
 
 from svmreduce.core.jit import njit
-from svmreduce.core.pair_scans import BARRED, LEAST_CURVATURE, TAU, TOGETHER, partner, step_and_scan
+from svmreduce.core.pair_scans import LEAST_CURVATURE, TOGETHER, partner, step_and_scan
+from svmreduce.core.pair_steps import BARRED, TAU
 from svmreduce.core.vector import VECTOR, tag_of
 
 DUST = 1e-12  # of a box: what rounding leaves
@@ -145,7 +146,7 @@ def compact_steps(K, shift, rows, block, filled, beta, v, lower, upper, tol, max
         v_i, v_j = up[i], down[j]
         slope = np.float64(v_i) - np.float64(v_j)
         plain = 2.0 * (np.float64(half[i]) + np.float64(half[j]) + np.float64(block[i, j]))
-        plain = max(plain, np.float64(TAU))
+        plain = max(plain, TAU)
         _catch_up(i, beta, part, since, total)
         _catch_up(j, beta, part, since, total)
         # Step 2 – with a share of the last direction, if that leads to no bound

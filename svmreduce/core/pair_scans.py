@@ -14,18 +14,16 @@ go up, −``BARRED`` for others; v of those that may go down, ``BARRED`` for oth
 
 from __future__ import annotations
 
-import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from svmreduce.core.pair_steps import BARRED, TAU
 from svmreduce.core.registers import Code, number
 from svmreduce.core.vector import TAGS
 
 TOGETHER = 16  # members
-BARRED = np.float32(1e30)
-TAU = np.float32(1e-12)  # curvature below this is taken as this: kernels need not be positive definite
 LEAST_CURVATURE = 0.05  # of the pair's own: where the last direction leaves less, rounding would decide
 
 _FAST = ("nnan", "ninf", "nsz", "reassoc", "contract")
