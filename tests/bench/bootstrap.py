@@ -66,10 +66,10 @@ def main(arguments):
             for case in table3(given.runs, given.data, found):
                 found[case["name"], case["kernel"]] = case
                 records[name] = list(found.values())
-                keep("bootstrap", bootstrap_report.text(records), records)
+                keep("bootstrap", bootstrap_report.text(records), records, "seed")
         else:
             records[name] = parts[name](given.runs)
-        write("bootstrap", bootstrap_report.text(records), records)
+        write("bootstrap", bootstrap_report.text(records), records, "seed")
 
 
 def _data(case):
@@ -90,9 +90,9 @@ def _trained(solver, X, y, test) -> dict:
     seconds = process_time() - start
     values = solver.decision_function(test.X)
     predicted = solver.classes_[(values > 0).astype(int)]
-    return {"seconds": seconds, "vectors": len(solver.support_), "converged": solver.converged_,
-            "accuracy": float(np.mean(predicted == test.y)),
-            "auc": float(roc_auc_score(test.y, values))}  # fmt: skip
+    return {"seconds": round(seconds, 6), "vectors": len(solver.support_), "converged": solver.converged_,
+            "accuracy": round(float(np.mean(predicted == test.y)), 6),
+            "auc": round(float(roc_auc_score(test.y, values)), 6)}  # fmt: skip
 
 
 def _cleaner(case, engine="smo", **options) -> BootstrapCleaning:
@@ -104,30 +104,28 @@ def _one_run(case, train, test, seed) -> dict:
     """For each reading: weak SVMs once, then each entropy share: select, train, and a random sample of equal size."""
     labels, counts = np.unique(train.y, return_counts=True)
     is_rare = train.y == labels[counts.argmin()]
-    run = {"seed": seed, "rare": float(is_rare.mean()), "readings": {}}
-    cleaned, at_random = {}, {}
+    run = {"seed": seed, "rare": float(is_rare.mean()), "votes": {}, "random": {}, "readings": {}}
+    cleaners, at_random = {}, run["random"]
     for votes, options in VOTES.items():
         cleaner, start = _cleaner(case, share=1.0, random_state=seed, **options), process_time()
         info = cleaner.fit_reduce(train.X, train.y).info
         facts = {name: info[name] for name in ("rows_by_errors", "wrong_per_svm", "seconds")}
-        cleaned[votes] = cleaner, facts, process_time() - start
+        cleaners[votes], run["votes"][votes] = cleaner, facts | {"cleaning": process_time() - start}
     for reading, (votes, balance) in READINGS.items():
-        cleaner, facts, cleaning = cleaned[votes]
-        cleaner.set_params(balance=balance)
-        rows = []
+        cleaner = cleaners[votes].set_params(balance=balance)
+        rows = run["readings"][reading] = []
         for share in SHARES:
             start = process_time()
             kept = cleaner.select_rows(train.y, share)
             selecting = process_time() - start
-            row = {"share": share, "kept": len(kept), "rare": float(is_rare[kept].mean()), "selecting": selecting}
+            row = {"share": share, "kept": len(kept), "rare": round(float(is_rare[kept].mean()), 6)}
+            row["selecting"] = round(selecting, 6)
             if len(np.unique(train.y[kept])) == 2:
                 row["own"] = _trained(_solver("smo", case), train.X[kept], train.y[kept], test)
-            if len(kept) not in at_random:
+            if str(len(kept)) not in at_random:  # a key of JSON
                 sample = RandomSample(rows=len(kept), weighted=False, random_state=seed).fit_reduce(train.X, train.y)
-                at_random[len(kept)] = _trained(_solver("smo", case), sample.X, sample.y, test)
-            row["random"] = at_random[len(kept)]
+                at_random[str(len(kept))] = _trained(_solver("smo", case), sample.X, sample.y, test)
             rows.append(row)
-        run["readings"][reading] = {"cleaning": cleaning, "facts": facts, "rows": rows}
     return run
 
 

@@ -20,7 +20,7 @@ training). The paper states neither C nor kernel widths; these are good ones of 
 
 def text(records: dict) -> str:
     cases = records.get("table3") or ()
-    lines = ["# Bootstrap cleaning", "", machine(), ""]
+    lines = ["# Bootstrap cleaning", "", f"Last run: {machine()}", ""]
     if cases:
         lines += [*_verdict(cases), "", "## Next to Table 3, at the printed gelling points", "", _INTRODUCTION]
         for case in cases:
@@ -38,8 +38,8 @@ def _printed(case) -> dict:
 
 def _pairs(case, reading, number) -> np.ndarray:
     """Accuracies of the kept rows and of the random sample, a row per run that kept both classes."""
-    rows = [run["readings"][reading]["rows"][number] for run in case["runs"]]
-    found = [[row["own"]["accuracy"], row["random"]["accuracy"]] for row in rows if "own" in row]
+    rows = [(run["readings"][reading][number], run["random"]) for run in case["runs"]]
+    found = [[row["own"]["accuracy"], random[str(row["kept"])]["accuracy"]] for row, random in rows if "own" in row]
     return np.array(found).reshape(-1, 2)
 
 
@@ -59,7 +59,7 @@ def _verdict(cases) -> list[str]:
         near, distances, better, worse = 0, [], 0, 0
         for case in cases:
             printed = _printed(case)
-            for number, row in enumerate(case["runs"][0]["readings"][reading]["rows"]):
+            for number, row in enumerate(case["runs"][0]["readings"][reading]):
                 pairs = _pairs(case, reading, number)
                 if (paper := printed.get(round(100 * row["share"]))) is None or not len(pairs):
                     continue
@@ -102,12 +102,13 @@ def _counts(case) -> list[str]:
         "| --- |" + " ---: |" * 7,
     ]
     for reading in _readings(case):
-        runs = [run["readings"][reading] for run in case["runs"]]
-        support = case["support"][reading.partition(",")[0]]
-        rare = np.mean([row["rare"] for run in runs for row in run["rows"] if row["share"] == 0.6])
+        votes = reading.partition(",")[0]
+        facts, support = [run["votes"][votes] for run in case["runs"]], case["support"][votes]
+        rows = [row for run in case["runs"] for row in run["readings"][reading]]
+        rare = np.mean([row["rare"] for row in rows if row["share"] == 0.6])
         lines.append(
-            f"| {reading} | {printed} | {_spread([run['facts']['wrong_per_svm'] for run in runs], 0)} "
-            f"| {_spread([sum(run['facts']['rows_by_errors'][1:]) for run in runs], 0)} "
+            f"| {reading} | {printed} | {_spread([run['wrong_per_svm'] for run in facts], 0)} "
+            f"| {_spread([sum(run['rows_by_errors'][1:]) for run in facts], 0)} "
             f"| {100 * support[0] / sum(support):.1f} % | {100 * support[-1] / sum(support):.1f} % "
             f"| {100 * case['runs'][0]['rare']:.1f} % | {100 * rare:.0f} % |"
         )
@@ -120,12 +121,12 @@ def _rows(case) -> list[str]:
     head = ["entropy", "printed kept", "printed", *names, "total, s", *(f"over {engine}" for engine in case["whole"])]
     lines = [f"| {' | '.join(head)} |", "|" + " ---: |" * len(head)]
     printed = _printed(case)
-    for number, first in enumerate(case["runs"][0]["readings"][readings[0]]["rows"]):
+    for number, first in enumerate(case["runs"][0]["readings"][readings[0]]):
         paper = printed.get(round(100 * first["share"]))
         cells = [f"{100 * first['share']:g} %"]
         cells += [f"{paper['n_extracted_mean']}", f"{paper['accuracy_mean']:.3f}"] if paper else ["", ""]
         for reading in readings:
-            rows = [run["readings"][reading]["rows"][number] for run in case["runs"]]
+            rows = [run["readings"][reading][number] for run in case["runs"]]
             pairs = _pairs(case, reading, number)
             cells.append(_spread([row["kept"] for row in rows], 0))
             if not len(pairs):
@@ -140,9 +141,8 @@ def _rows(case) -> list[str]:
 
 
 def _seconds(case, reading, number) -> list[str]:
-    runs = [run["readings"][reading] for run in case["runs"]]
-    done = [(run, run["rows"][number]) for run in runs if "own" in run["rows"][number]]
-    total = np.mean([run["cleaning"] + row["selecting"] + row["own"]["seconds"] for run, row in done])
+    runs = [(run["votes"][reading]["cleaning"], run["readings"][reading][number]) for run in case["runs"]]
+    total = np.mean([spent + row["selecting"] + row["own"]["seconds"] for spent, row in runs if "own" in row])
     return [f"{total:.2f}", *(f"{found['seconds'] / total:.1f}" for found in case["whole"].values())]
 
 

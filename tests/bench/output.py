@@ -11,17 +11,19 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def write(name: str, text: str, records: list) -> None:
+def write(name: str, text: str, records: list, first: str | None = None) -> None:
     """Print the report and keep it, with its records, in results/bench."""
     print(text)
-    keep(name, text, records)
+    keep(name, text, records, first)
 
 
-def keep(name: str, text: str, records: list) -> None:
+def keep(name: str, text: str, records: list, first: str | None = None) -> None:
+    """Without printing; many records have a line each, if the name of their first number is given."""
     folder = ROOT / "results" / "bench"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.md").write_text(text)
-    (folder / f"{name}.json").write_text(json.dumps(records, indent=1) + "\n")
+    lines = json.dumps(records).replace(f'{{"{first}":', f'\n{{"{first}":') if first else json.dumps(records, indent=1)
+    (folder / f"{name}.json").write_text(lines + "\n")
 
 
 def machine() -> str:
