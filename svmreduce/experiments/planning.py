@@ -14,7 +14,7 @@ import json
 import math
 import random
 import warnings
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -75,7 +75,7 @@ class Task:
         return [need for need in (self.reduction, self.size_of) if need]
 
     def __post_init__(self):
-        about = asdict(self)
+        about = dict(vars(self))
         for label in ("title", "method", "point", "id"):  # names, not what is computed
             del about[label]
         if self.kind == "reduction":
