@@ -1,6 +1,7 @@
 """A package of somebody else: its methods by entry points, through every command, without a change in this one."""
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -84,7 +85,7 @@ def elsewhere(tmp_path, monkeypatch):
     (site / "elsewhere" / "reducers.py").write_text(template())
     install(site, "elsewhere", ENTRY_POINTS)
     monkeypatch.syspath_prepend(site)
-    monkeypatch.setenv("PYTHONPATH", str(site))
+    monkeypatch.setenv("PYTHONPATH", str(site), prepend=os.pathsep)
     forget()
     yield site
     monkeypatch.undo()

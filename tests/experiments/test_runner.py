@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -38,6 +39,14 @@ def run(config, folder, *, jobs=1, rerun="", engine="local"):
     agenda = runner.make_agenda(config, expand(config), earlier, folder, engine=engine, rerun=rerun)
     with store.Store(folder) as writer, open_engine(engine, jobs=jobs, threads=1) as workers:
         return runner.execute(agenda, writer, workers), len(agenda.todo)
+
+
+@pytest.fixture(scope="module")
+def three_records(tmp_path_factory):
+    """The folder of a whole run of ``write``'s three fits; to be copied."""
+    folder = tmp_path_factory.mktemp("whole")
+    assert run(load(write(folder)), folder / "run")[1] == 3
+    return folder / "run"
 
 
 def faulty(name):
@@ -121,9 +130,9 @@ def test_a_full_disk_stops_the_run_with_all_earlier_records_safe(tmp_path, monke
     assert run(config, tmp_path / "run")[1] == 2
 
 
-def test_a_truncated_last_line_costs_only_that_record(tmp_path):
+def test_a_truncated_last_line_costs_only_that_record(tmp_path, three_records):
     config = load(write(tmp_path))
-    run(config, tmp_path / "run")
+    shutil.copytree(three_records, tmp_path / "run")
     path = tmp_path / "run" / store.RECORDS
     path.write_bytes(path.read_bytes()[:-40])
     assert (len(store.read(path).records), store.read(path).unreadable) == (2, 1)
@@ -177,13 +186,13 @@ def test_ctrl_c_says_how_to_go_on(stuck_run):
     assert len(store.read(folder).records) == 2
 
 
-def test_other_code_or_another_machine_means_run_again(tmp_path, monkeypatch):
+def test_other_code_or_another_machine_means_run_again(tmp_path, monkeypatch, three_records):
     config = load(write(tmp_path))
-    run(config, tmp_path / "run")
     there = runner.environment.describe()
+    assert not runner.make_agenda(config, expand(config), store.read(three_records), three_records).todo
     for change in ({"code": "other"}, {"host": "elsewhere"}, {"versions": {}}):
         monkeypatch.setattr(runner.environment, "describe", lambda change=change: there | change)
-        agenda = runner.make_agenda(config, expand(config), store.read(tmp_path / "run"), tmp_path / "run")
+        agenda = runner.make_agenda(config, expand(config), store.read(three_records), three_records)
         assert len(agenda.todo) == 3, change
 
 
