@@ -62,7 +62,8 @@ FAULTS = {
 
 
 @pytest.mark.parametrize(("methods", "seconds"), [(["Raises", "Allocates", "Exits"], 100), (["Sleeps"], 4)])
-def test_each_fault_is_a_row_with_its_reason_and_the_others_survive(tmp_path, methods, seconds):
+def test_each_fault_is_a_row_with_its_reason_and_the_others_survive(tmp_path, methods, seconds, monkeypatch):
+    monkeypatch.setattr("svmreduce.experiments.worker_process.LOG_TAIL", 30_000)  # however long the paths here are
     limits = {"seconds": seconds, "memory_mb": 900}
     config = load(write(tmp_path, solvers=["smo", *map(faulty, methods)], limits=limits))
     folder = tmp_path / "run"
