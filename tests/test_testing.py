@@ -18,7 +18,7 @@ PARAMETERS = {
     # with one cluster they are the plain SVMs
     "dcsvm": {"n_clusters": 3},
     "dcsvr": {"n_clusters": 3},
-    # a digit more costs ten times the steps, and makes no check harder; test_contract has the default
+    # a digit more costs ten times the steps; that the default tol is reached stands in test_contract
     "fw": {"tol": 1e-4},
     "network": {"tol": 1e-3},
     "network_regressor": {"tol": 1e-3},

@@ -14,6 +14,7 @@ from time import monotonic
 import click
 
 from svmreduce.cli.common import (
+    NumberRange,
     check_writable,
     compile_off_the_clock,
     json_option,
@@ -46,14 +47,12 @@ CHOSEN, FULL = "chosen.json", "full.yaml"
 @click.argument("source", metavar="FILE")
 @click.argument("methods", metavar="[METHOD]...", nargs=-1)
 @click.option("--test", metavar="FILE", help="Test rows; a fifth of FILE, another one for each seed, if not given.")
-@click.option("--budget", type=click.FloatRange(min=5), default=300, show_default=True, metavar="SECONDS",
+@click.option("--budget", type=NumberRange(min=5), default=300, show_default=True, metavar="SECONDS",
               help="How long you want to wait in all.")  # fmt: skip
 @click.option("--seeds", type=click.IntRange(min=1, max=100), default=3, show_default=True, help="Repeats, at most.")
 @click.option("--seed", type=click.IntRange(min=0, max=2**32 - 101), default=0, show_default=True, help="The first.")
-@click.option(
-    "--C", "-C", "C", type=click.FloatRange(min=0, min_open=True), help="Of all methods; chosen if not given."
-)
-@click.option("--gamma", "-g", type=click.FloatRange(min=0, min_open=True), help="Of the rbf kernel.  [chosen]")
+@click.option("--C", "-C", "C", type=NumberRange(min=0, min_open=True), help="Of all methods; chosen if not given.")
+@click.option("--gamma", "-g", type=NumberRange(min=0, min_open=True), help="Of the rbf kernel.  [chosen]")
 @click.option("--task", type=click.Choice(["classification", "regression"]),
               help="What the labels of FILE are.  [whole numbers and words are classes]")  # fmt: skip
 @click.option("--metric", metavar="NAME", help="What C and gamma are chosen by: accuracy, balanced_accuracy, f1, auc; "

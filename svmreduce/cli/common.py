@@ -18,6 +18,17 @@ from svmreduce.errors import InputError
 from svmreduce.printable import one_line, quoted
 from svmreduce.strict_json import dumps
 
+
+class NumberRange(click.FloatRange):
+    """Numbers in a range; NaN, which compares with none, is not one of them."""
+
+    def convert(self, value, param, ctx):
+        number = super().convert(value, param, ctx)
+        if number != number:
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return number
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors (and JSON, if asked for).")
 threads_option = click.option(

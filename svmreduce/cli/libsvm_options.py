@@ -10,7 +10,7 @@ import re
 
 import click
 
-from svmreduce.cli.common import LIBSVM_STYLE, parse_value, together
+from svmreduce.cli.common import LIBSVM_STYLE, NumberRange, parse_value, together
 from svmreduce.errors import InputError
 from svmreduce.registry import parameters_of
 
@@ -76,7 +76,7 @@ libsvm_options = together(
         type=click.IntRange(min=2),
         help="Cross-validate instead of writing a model; LIBSVM's -v 5 works, too.",
     ),
-    click.option("--max-seconds", type=click.FloatRange(min=0, min_open=True), help="End with the best model so far."),
+    click.option("--max-seconds", type=NumberRange(min=0, min_open=True), help="End with the best model so far."),
 )
 
 

@@ -7,7 +7,7 @@ from time import perf_counter
 
 import click
 
-from svmreduce.cli.common import json_option, memory_option, print_json, quiet_option, threads_option
+from svmreduce.cli.common import NumberRange, json_option, memory_option, print_json, quiet_option, threads_option
 from svmreduce.cli.rows_to_predict import RowsToPredict
 from svmreduce.cli.table_options import data_warnings, header_option, label_option
 from svmreduce.errors import InputError
@@ -23,12 +23,12 @@ Examples:
 @click.command(epilog=_EPILOG)
 @click.argument("data", metavar="DATA")
 @click.argument("models", metavar="MODEL…", nargs=-1, required=True)
-@click.option("-C", "-c", "--cost", "cost", type=click.FloatRange(min=0, min_open=True), help="C of the objective.")
+@click.option("-C", "-c", "--cost", "cost", type=NumberRange(min=0, min_open=True), help="C of the objective.")
 @click.option(
     "-p",
     "--epsilon",
     "tube",
-    type=click.FloatRange(min=0),
+    type=NumberRange(min=0),
     default=0.1,
     show_default=True,
     help="Half the width of the tube, for models of a regression.",

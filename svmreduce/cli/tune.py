@@ -12,6 +12,7 @@ from time import perf_counter
 import click
 
 from svmreduce.cli.common import (
+    NumberRange,
     check_numbers,
     check_writable,
     compile_off_the_clock,
@@ -60,9 +61,7 @@ Examples:
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the folds.")
 @click.option("-e", "--tol", type=float, default=1e-3, show_default=True, help="Largest violation of optimality.")
 @click.option("-m", "--cache-mb", type=float, default=2048, show_default=True, help="Memory for kernel values, in MB.")
-@click.option(
-    "--budget", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Begin no fit after this."
-)
+@click.option("--budget", type=NumberRange(min=0, min_open=True), metavar="SECONDS", help="Begin no fit after this.")
 @click.option("--screen", type=click.Choice(["aesvm", "random", "none"]), default="none", show_default=True,
               help="Look at the grid on fewer rows; then the best cells on all.")  # fmt: skip
 @click.option("--state", metavar="FILE", help="Keep what is done here and resume.  [MODEL.tune, until it is done]")
@@ -93,7 +92,7 @@ def tune(train, model, n_features, as_json, quiet, state, seed, folds, **options
         data, preparation, load = timed_rows(train, "train", n_features, choices, quiet)
         _check_labels(train, data, search)
     warn(None if choices.scale else unequal_columns(data.X, preparation.titles), warned)
-    compile_off_the_clock(search.warm_up, *_refit_warm_ups(search, model), quiet=quiet)
+    compile_off_the_clock(search.warm_up, *_more_warm_ups(search, model), quiet=quiet)
     journal = _journal(state_file, search, data, folds, seed) if state_file else None
     known = journal.known if journal else 0
     if known and not quiet:
@@ -202,6 +201,8 @@ def _check_labels(train: str, data, search) -> None:
         from svmreduce.label_keys import count_labels
 
         counts = count_labels(data.y)
+        if data.n_rows == 1:
+            raise InputError(f"{train}: there is one row only; if it names the columns, there is no data")
         if len(counts) < 2:
             raise InputError(f"{train}: all rows are of one class; there is nothing to learn")
         check_classes(train, data.y, "; give --epsilon for a regression")
@@ -217,14 +218,19 @@ def _check_labels(train: str, data, search) -> None:
 
         if data.n_rows < search.cv:
             raise InputError(f"{train}: {data.n_rows} rows are too few for {search.cv} folds")
+        if search.scoring == "r2" and data.n_rows < 2 * search.cv:
+            raise InputError(f"{train}: r2 needs two rows in every fold: use at most --folds {data.n_rows // 2}")
     search.set_params(cv=splitter(n_splits=search.cv, n_repeats=search.repeats, random_state=search.random_state),
                       repeats=1)  # fmt: skip
 
 
-def _refit_warm_ups(search, model: str | None) -> list:
+def _more_warm_ups(search, model: str | None) -> list:
+    """Of what the search itself does not need."""
+    from svmreduce.reducers.derive_rs import DeriveRS
     from svmreduce.solvers.smo import SMO
 
-    return [SMO.warm_up] if model and search.epsilon is None else []
+    refit = [SMO.warm_up] if model and search.epsilon is None else []
+    return refit + ([DeriveRS.warm_up] if search.screen == "aesvm" else [])
 
 
 def _journal(path: str, search, data, folds: int, seed: int):
@@ -311,6 +317,8 @@ def _saved(screened: dict) -> str:
 
 
 def _print(record, search, surface, model) -> None:
+    if search.epsilon_.size > 1:
+        click.echo(f"epsilon {record['best']['epsilon']:g}, the best of {search.epsilon_.size}:")
     for line in [*surface.table(), "", *surface.picture(), ""]:
         click.echo(line)
 

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from svmreduce.cli.common import json_option, print_json, quiet_option, terminal_width
+from svmreduce.cli.common import NumberRange, json_option, print_json, quiet_option, terminal_width
 from svmreduce.printable import one_line
 
 EXIT_DIFFERS = 1
@@ -25,7 +25,7 @@ Examples:
 
 @click.command(epilog=_EPILOG)
 @click.argument("file", metavar="FILE")
-@click.option("--rerun", type=click.FloatRange(0, 1, min_open=True), metavar="SHARE",
+@click.option("--rerun", type=NumberRange(0, 1, min_open=True), metavar="SHARE",
               help="Run this share of the fits again, 1 for all, and compare.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Chooses the fits.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Worker processes.")

@@ -37,11 +37,13 @@ def parsed_powers(name: str, text: str) -> np.ndarray:
     if len(words) != 3:
         raise InputError(f"{name} takes begin,end,step, such as -5,15,2; got {text!r}")
     begin, end, step = (_number(name, word) for word in words)
+    if not np.isfinite([begin, end, step]).all():
+        raise InputError(f"{name} {text}: begin, end and step must be finite numbers, such as -5,15,2")
     if step == 0 or (end - begin) / step < 0:
         raise InputError(f"{name} {text}: no values; the step must lead from begin to end")
-    count = math.floor((end - begin) / step + 1e-9) + 1
+    count = np.floor((end - begin) / step + 1e-9) + 1
     if count > MOST_CELLS:
-        raise InputError(f"{name} {text}: {count} values; take a larger step")
+        raise InputError(f"{name} {text}: {count:.12g} values; take a larger step")
     powers = begin + step * np.arange(count)
     if np.abs(powers).max() > 300:
         raise InputError(f"{name} {text}: powers of 2 beyond 300 are not of use; take a smaller range")

@@ -26,7 +26,7 @@ class _Screen:
 
     def __call__(self, kernel, problem: DualProblem) -> DualProblem:
         if np.unique(problem.rows).size < problem.rows.size:
-            raise InputError("screening is for classification; leave out screen")
+            raise InputError("screening is only for classification, with every training row once")
         places, weights = self.choose(kernel, problem)
         with self._lock:
             self.given += problem.rows.size
