@@ -19,13 +19,17 @@ from numba import types
 from numba.core import cgutils, config
 from numba.extending import intrinsic
 
+from svmreduce.core.vector import LN2, LOG2_E, POWERS_32, POWERS_64
+
 TOGETHER = 4  # dense left rows
 _FEATURES = config.CPU_FEATURES or binding.get_host_cpu_features().flatten()
 VECTOR_BYTES = 64 if "+avx512f" in _FEATURES else 32
 DENSE_PANEL, SPARSE_PANEL = 2, 8  # vectors
 IN_CACHE = 128  # features of a sparse panel
+SINGLE_SUMS = 8  # panels whose products are added up in single precision, if values are single, before they go to a sum
 
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
+FAST = ("nnan", "ninf", "nsz", "reassoc", "contract")  # for numbers that are known to be finite
 
 
 def number(value):
@@ -78,17 +82,59 @@ class Code:
         fused = cgutils.get_or_insert_function(self.builder.module, kind, name)
         self.builder.store(self.builder.call(fused, [a, b, self.builder.load(total)]), total)
 
+    def call(self, name, *arguments, returns=None):
+        """An instruction of LLVM on vectors, or from vectors to the type it ``returns``."""
+        kind = ir.FunctionType(returns or self.vector, [one.type for one in arguments])
+        name = f"llvm.{name}.v{self.vector.count}f{8 * self.bytes}"
+        function = cgutils.get_or_insert_function(self.builder.module, kind, name)
+        return self.builder.call(function, arguments, fastmath=FAST)
 
-def _dense_sums(of_differences: bool, taken_off: bool = False):
+    def number(self, x):
+        """A vector of a constant."""
+        return ir.Constant(self.vector, [float(x)] * self.vector.count)
+
+    def exp_negative(self, x):
+        """exp(x) of x <= 0, as ``vector.exp_negative`` has it, to the bit."""
+        builder, single = self.builder, self.bytes == 4
+        least, powers = (-87.0, POWERS_32) if single else (-700.0, POWERS_64)
+        x = self.call("maxnum", x, self.number(least))
+        t = builder.fmul(x, self.number(LOG2_E))
+        n = self.call("rint", t)
+        if single:
+            f = builder.fsub(t, n)
+        else:
+            f = self.call("fma", builder.fneg(n), self.number(LN2[0]), x)
+            f = self.call("fma", builder.fneg(n), self.number(LN2[1]), f)
+        p = self.number(powers[0])
+        for power in powers[1:]:
+            p = self.call("fma", p, f, self.number(power))
+        word = ir.IntType(8 * self.bytes)
+        words = ir.VectorType(word, self.vector.count)
+        exponent = builder.fptosi(n, ir.VectorType(_I32, self.vector.count))
+        exponent = exponent if single else builder.sext(exponent, words)
+        exponent = builder.shl(exponent, ir.Constant(words, [23 if single else 52] * self.vector.count))
+        return builder.bitcast(builder.add(builder.bitcast(p, words), exponent), self.vector)
+
+    def total(self, x):
+        """The sum of a vector's numbers, in double."""
+        wide = ir.VectorType(ir.DoubleType(), self.vector.count)
+        x = self.builder.fpext(x, wide) if self.bytes == 4 else x
+        kind = ir.FunctionType(ir.DoubleType(), [ir.DoubleType(), wide])
+        name = f"llvm.vector.reduce.fadd.v{self.vector.count}f64"
+        function = cgutils.get_or_insert_function(self.builder.module, kind, name)
+        return self.builder.call(function, [ir.Constant(ir.DoubleType(), 0.0), x], fastmath=FAST)
+
+
+def _dense_sums(of_differences: bool, taken_off: bool = False, radial: bool = False):
     @intrinsic
-    def sums(typing, X, starts, d, T, base, A, at, stride):
+    def sums(typing, X, starts, d, T, base, A, at, stride, factor):
         def generate(context, builder, signature, args):
             code = Code(context, builder, signature, args)
             x, first, t, a = (code.memory(position) for position in (0, 1, 3, 5))
             lanes = code.of(x)
             rows = [code.at(x, builder.load(code.at(first, number(r)))) for r in range(TOGETHER)]
             totals = [[code.variable() for _ in range(DENSE_PANEL)] for _ in rows]
-            panel = code.at(t, args[4])
+            panel, factor = code.at(t, args[4]), code.everywhere(args[8])
             with cgutils.for_range(builder, args[2]) as loop:
                 feature = code.at(panel, builder.mul(loop.index, number(DENSE_PANEL * lanes)))
                 right = [code.load(feature, number(c * lanes)) for c in range(DENSE_PANEL)]
@@ -102,13 +148,15 @@ def _dense_sums(of_differences: bool, taken_off: bool = False):
                 for c, total in enumerate(sums_of_row):
                     value = builder.load(total)
                     if taken_off:
-                        half = builder.fmul(value, code.everywhere(ir.Constant(code.element, 0.5)))
+                        half = builder.fmul(value, code.number(0.5))
                         value = builder.fsub(code.load(out, number(c * lanes)), half)
+                    if radial:
+                        value = code.exp_negative(builder.fmul(factor, value))
                     code.store(value, out, number(c * lanes))
             return context.get_dummy_value()
 
         whole = types.int64
-        return types.void(X, starts, whole, T, whole, A, whole, whole), generate
+        return types.void(X, starts, whole, T, whole, A, whole, whole, factor), generate
 
     return sums
 
@@ -122,6 +170,9 @@ dense_distances = _dense_sums(of_differences=True)
 
 take_off_distances = _dense_sums(of_differences=True, taken_off=True)
 """A less half of them."""
+
+radial_values = _dense_sums(of_differences=True, radial=True)
+"""exp(factor·(squared distance)); the others do not use the ``factor``, which has the type of X."""
 
 
 @intrinsic
@@ -145,3 +196,74 @@ def sparse_products(typing, values, places, begin, end, T, base, A, at):
 
     whole = types.int64
     return types.void(values, places, whole, whole, T, whole, A, whole), generate
+
+
+@intrinsic
+def radial_products(typing, X, starts, d, T, panels, minus_gamma, coef, out):
+    """out[r] += Σ_c exp(minus_gamma·‖x_r − t_c‖²)·coef[c] over all columns c of the panels, for r up to ``TOGETHER``.
+
+    Nothing but the sums leaves the registers. ``coef`` has the type of X, and a number for every column.
+    """
+
+    def generate(context, builder, signature, args):
+        code = Code(context, builder, signature, args)
+        x, first, t, weight, sums = (code.memory(position) for position in (0, 1, 3, 6, 7))
+        lanes = code.of(x)
+        minus_gamma = code.everywhere(args[5])
+        rows = [code.at(x, builder.load(code.at(first, number(r)))) for r in range(TOGETHER)]
+        width = number(DENSE_PANEL * lanes)
+        panel_size = builder.mul(args[2], width)
+        singles = [code.variable() for _ in rows]
+        distances = [[code.variable() for _ in range(DENSE_PANEL)] for _ in rows]
+        with cgutils.for_range_slice(builder, number(0), args[4], number(SINGLE_SUMS)) as (begin, _):
+            for single in singles:
+                builder.store(ir.Constant(code.vector, None), single)
+            end = builder.add(begin, number(SINGLE_SUMS))
+            end = builder.select(builder.icmp_signed("<", end, args[4]), end, args[4])
+            with cgutils.for_range_slice(builder, begin, end, number(1)) as (p, _):
+                for distance in (one for of_row in distances for one in of_row):
+                    builder.store(ir.Constant(code.vector, None), distance)
+                panel = code.at(t, builder.mul(p, panel_size))
+                with cgutils.for_range(builder, args[2]) as loop:
+                    feature = code.at(panel, builder.mul(loop.index, width))
+                    right = [code.load(feature, number(c * lanes)) for c in range(DENSE_PANEL)]
+                    for row, of_row in zip(rows, distances, strict=True):
+                        value = code.everywhere(builder.load(code.at(row, loop.index)))
+                        for other, distance in zip(right, of_row, strict=True):
+                            difference = builder.fsub(value, other)
+                            code.add_product(difference, difference, distance)
+                for c in range(DENSE_PANEL):
+                    weights = code.load(weight, builder.add(builder.mul(p, width), number(c * lanes)))
+                    for of_row, single in zip(distances, singles, strict=True):
+                        value = code.exp_negative(builder.fmul(minus_gamma, builder.load(of_row[c])))
+                        code.add_product(value, weights, single)
+            for r, single in enumerate(singles):
+                place = code.at(sums, number(r))
+                builder.store(builder.fadd(builder.load(place), code.total(builder.load(single))), place)
+        return context.get_dummy_value()
+
+    whole = types.int64
+    return types.void(X, starts, whole, T, whole, minus_gamma, coef, out), generate
+
+
+@intrinsic
+def radial_sum(typing, A, at, count, factor, coef):
+    """Σ_c exp(min(0, factor·A[at + c]))·coef[c] for c up to ``count``, a number of whole sparse panels."""
+
+    def generate(context, builder, signature, args):
+        code = Code(context, builder, signature, args)
+        a, weight = (code.memory(position) for position in (0, 4))
+        lanes = code.of(a)
+        row, factor = code.at(a, args[1]), code.everywhere(args[3])
+        total = cgutils.alloca_once_value(builder, ir.Constant(ir.DoubleType(), 0.0))
+        single = code.variable()
+        with cgutils.for_range_slice(builder, number(0), args[2], number(SPARSE_PANEL * lanes)) as (panel, _):
+            builder.store(ir.Constant(code.vector, None), single)
+            for c in range(SPARSE_PANEL):
+                place = builder.add(panel, number(c * lanes))
+                power = code.call("minnum", builder.fmul(factor, code.load(row, place)), code.number(0))
+                code.add_product(code.exp_negative(power), code.load(weight, place), single)
+            builder.store(builder.fadd(builder.load(total), code.total(builder.load(single))), total)
+        return builder.load(total)
+
+    return types.float64(A, types.int64, types.int64, factor, coef), generate

@@ -26,6 +26,9 @@ from svmreduce.core.registers import (
     VECTOR_BYTES,
     dense_distances,
     dense_products,
+    radial_products,
+    radial_sum,
+    radial_values,
     sparse_products,
     take_off_distances,
 )
@@ -138,31 +141,34 @@ def _clear_slots(indices, indptr, rows, slot):
 
 
 @njit()
-def _dense_sums(mode, X, rows, T, width, A):
-    """A[i, j] = ||x_i - t_j||², or x_i · t_j; of mixed rows, half of the former is taken off A."""
-    n, stride = A.shape
+def _dense_sums(mode, X, rows, T, width, factor, out, stride, columns):
+    """out[i*stride + j] = ‖x_i − t_j‖², or x_i · t_j; of mixed rows, half of the former is taken off ``out``. With a
+    factor other than zero: exp(factor·‖x_i − t_j‖²)."""
+    n = rows.size
     flat, d = X.reshape(-1), X.shape[1]
-    out = A.reshape(-1)
-    last = np.empty(TOGETHER * width, A.dtype)
-    starts = np.empty(TOGETHER, np.int64)
-    for j0 in range(0, stride, width):
+    last, starts = np.empty(TOGETHER * width, out.dtype), np.empty(TOGETHER, np.int64)
+    for j0 in range(0, columns, width):
+        wide = min(width, columns - j0)
         for i in range(0, n, TOGETHER):
             for r in range(TOGETHER):
                 starts[r] = rows[min(i + r, n - 1)] * d
-            into, at, step = (out, i * stride + j0, stride) if i + TOGETHER <= n else (last, 0, width)
+            fits = i + TOGETHER <= n and wide == width
+            into, at, step = (out, i * stride + j0, stride) if fits else (last, 0, width)
+            edge = 0 if fits else min(TOGETHER, n - i)
             if mode == MIXED:
-                for r in range(n - i if i + TOGETHER > n else 0):
-                    for j in range(width):
+                for r in range(edge):
+                    for j in range(wide):
                         last[r * width + j] = out[(i + r) * stride + j0 + j]
-                take_off_distances(flat, starts, d, T, j0 * d, into, at, step)
+                take_off_distances(flat, starts, d, T, j0 * d, into, at, step, factor)
+            elif factor != 0:
+                radial_values(flat, starts, d, T, j0 * d, into, at, step, factor)
             elif mode == DIFFERENCES:
-                dense_distances(flat, starts, d, T, j0 * d, into, at, step)
+                dense_distances(flat, starts, d, T, j0 * d, into, at, step, factor)
             else:
-                dense_products(flat, starts, d, T, j0 * d, into, at, step)
-            if i + TOGETHER > n:
-                for r in range(n - i):
-                    for j in range(width):
-                        out[(i + r) * stride + j0 + j] = last[r * width + j]
+                dense_products(flat, starts, d, T, j0 * d, into, at, step, factor)
+            for r in range(edge):
+                for j in range(wide):
+                    out[(i + r) * stride + j0 + j] = last[r * width + j]
 
 
 @njit()
@@ -212,16 +218,25 @@ def _sparse_sums(data, indices, indptr, rows, slot, T, width, left_norm, right_n
 
 
 @njit()
-def _fill(mode, code, gamma, coef0, degree, left, rows, panels, width, right_norm, slot, A):
-    """Kernel values of these left rows against the panels of one tile."""
-    X, data, indices, indptr, norm = left
+def _fill_with_sums(mode, code, left, rows, panels, width, own_norm, right_norm, slot, A):
+    """What kernel values are made of, for these left rows against the panels of one tile; returns what the sums are."""
+    X, data, indices, indptr, _ = left
     dense, sparse = panels
-    own_norm, sums = take(norm, rows), DISTANCES if mode == DIFFERENCES else PRODUCTS
+    sums = DISTANCES if mode == DIFFERENCES else PRODUCTS
     if mode >= SCATTER:
         sums = HALVES if code in RADIAL else PRODUCTS
         _sparse_sums(data, indices, indptr, rows, slot, sparse, width, own_norm, right_norm, sums, A)
     if mode != SCATTER:
-        _dense_sums(mode, X, rows, dense, _dense_width(mode, width), A)
+        _dense_sums(mode, X, rows, dense, _dense_width(mode, width), A.dtype.type(0), A.reshape(-1),
+                    A.shape[1], A.shape[1])  # fmt: skip
+    return sums
+
+
+@njit()
+def _fill(mode, code, gamma, coef0, degree, left, rows, panels, width, right_norm, slot, A):
+    """Kernel values of these left rows against the panels of one tile."""
+    own_norm = take(left[4], rows)
+    sums = _fill_with_sums(mode, code, left, rows, panels, width, own_norm, right_norm, slot, A)
     finish(code, gamma, coef0, degree, sums, own_norm, right_norm, A)
 
 
@@ -243,9 +258,9 @@ def _panels_of(mode, right, rows, slot, width):
 
 
 @njit()
-def _padded(values, rows, width):
-    """``values[rows]``, and zeros up to whole panels."""
-    out = np.zeros((rows.size + width - 1) // width * width, values.dtype)
+def _padded(values, rows, width, like):
+    """``values[rows]``, and zeros up to whole panels, in the precision of ``like``."""
+    out = np.zeros((rows.size + width - 1) // width * width, like.dtype)
     for j in range(rows.size):
         out[j] = values[rows[j]]
     return out
@@ -264,14 +279,19 @@ def block_part(
     mode, code, gamma, coef0, degree, left, left_rows, right, right_rows, tile, width, slot, out, stride, diagonal
 ):
     """out[i*stride + j] = k(left_rows[i], right_rows[j]); tiles with j > i + diagonal throughout may be left out."""
+    real = left[4].dtype.type
     for j0 in range(0, right_rows.size, tile):
         columns = right_rows[j0 : j0 + tile]
         panels = _panels_of(mode, right, columns, slot, width)
-        right_norm = _padded(right[4], columns, width)
+        right_norm = _padded(right[4], columns, width, right[4])
         room = np.empty(LEFT * right_norm.size, right_norm.dtype)
         for i0 in range(0, left_rows.size, LEFT):
             rows = left_rows[i0 : i0 + LEFT]
             if j0 >= i0 + rows.size + diagonal:
+                continue
+            if mode == DIFFERENCES and code == RBF:
+                _dense_sums(mode, left[0], rows, panels[0], width, real(-gamma), out[i0 * stride + j0 :], stride,
+                            columns.size)  # fmt: skip
                 continue
             A = room[: rows.size * right_norm.size].reshape((rows.size, right_norm.size))
             _fill(mode, code, gamma, coef0, degree, left, rows, panels, width, right_norm, slot, A)
@@ -294,16 +314,45 @@ def _weighted_sums(A, coef, sums):
 
 
 @njit()
+def _radial_product_part(gamma, left, left_rows, right, right_rows, coef, tile, width, out):
+    """The same for one row of coefficients, the kernel exp(−gamma·‖x − z‖²) and dense rows of few features."""
+    X, real = left[0].reshape(-1), left[0].dtype.type
+    d = left[0].shape[1]
+    starts, sums = np.empty(TOGETHER, np.int64), np.empty(TOGETHER)
+    for j0 in range(0, right_rows.size, tile):
+        columns = right_rows[j0 : j0 + tile]
+        panels = _dense_panels(right[0], columns, width, width)
+        weights = _padded(coef[j0:], np.arange(columns.size), width, right[4])
+        for i in range(0, left_rows.size, TOGETHER):
+            for r in range(TOGETHER):
+                starts[r], sums[r] = left_rows[min(i + r, left_rows.size - 1)] * d, 0.0
+            radial_products(X, starts, d, panels, weights.size // width, real(-gamma), weights, sums)
+            for r in range(min(TOGETHER, left_rows.size - i)):
+                out[i + r] += sums[r]
+
+
+@njit()
 def product_part(mode, code, gamma, coef0, degree, left, left_rows, right, right_rows, coef, tile, width, slot, out):
     """out[i, :] += Σ_j k(left_rows[i], right_rows[j])·coef[:, j]."""
+    if mode == DIFFERENCES and code == RBF and coef.shape[0] == 1 and left[0].shape[1] > 0:
+        _radial_product_part(gamma, left, left_rows, right, right_rows, coef[0], tile, width, out[0])
+        return
+    real = left[4].dtype.type
     for j0 in range(0, right_rows.size, tile):
         columns = right_rows[j0 : j0 + tile]
         panels = _panels_of(mode, right, columns, slot, width)
-        right_norm = _padded(right[4], columns, width)
+        right_norm = _padded(right[4], columns, width, right[4])
+        weights = _padded(coef[0, j0:], np.arange(columns.size), width, right[4])
         room = np.empty(LEFT * right_norm.size, right_norm.dtype)
         for i0 in range(0, left_rows.size, LEFT):
             rows = left_rows[i0 : i0 + LEFT]
             A = room[: rows.size * right_norm.size].reshape((rows.size, right_norm.size))
+            if code == RBF and mode >= SCATTER and coef.shape[0] == 1:
+                _fill_with_sums(mode, code, left, rows, panels, width, take(left[4], rows), right_norm, slot, A)
+                factor = real(2.0 * gamma)  # of minus half the squared distances
+                for i in range(rows.size):
+                    out[0, i0 + i] += radial_sum(A.reshape(-1), i * right_norm.size, right_norm.size, factor, weights)
+                continue
             _fill(mode, code, gamma, coef0, degree, left, rows, panels, width, right_norm, slot, A)
             for k in range(coef.shape[0]):
                 _weighted_sums(A, coef[k, j0 : j0 + columns.size], out[k, i0 : i0 + rows.size])
@@ -331,7 +380,7 @@ def symmetric_part(mode, code, gamma, coef0, degree, rows, low, high, coef, tile
     for j0 in range(0, high, tile):
         columns = every[j0 : min(high, j0 + tile)]
         panels = _panels_of(mode, rows, columns, slot, width)
-        right_norm = _padded(rows[4], columns, width)
+        right_norm = _padded(rows[4], columns, width, rows[4])
         room = np.empty(LEFT * right_norm.size, right_norm.dtype)
         for i0 in range(low, high, LEFT):
             own = every[i0 : min(high, i0 + LEFT)]

@@ -6,6 +6,8 @@ A call into the C library stops vectorisation, and so does the comparison that n
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from llvmlite import ir
 from numba import types
@@ -73,19 +75,26 @@ def tag_of(typing, x):
     return types.int64(types.float32), generate
 
 
+LOG2_E = 1.4426950408889634
+LN2 = 6.93147180369123816490e-01, 1.90821492927058770002e-10  # in two parts: a few bits less, and the rest
+# exp on a short interval as a polynomial, from the highest power to the constant: of 2^f, and of e^f (Taylor's series)
+POWERS_32 = 1.5403530e-4, 1.3333558e-3, 9.6181291e-3, 5.5504109e-2, 2.4022651e-1, 6.9314718e-1, 1.0
+POWERS_64 = tuple(1.0 / math.factorial(k) for k in range(13, -1, -1))
+
+
 @register_jitable(inline="always")
 def _exp32(x):
     """exp(x) for x <= 0, within 2 ulp of absolute size one. A scalar libm call would not vectorise."""
-    t = max(x, np.float32(-87.0)) * np.float32(1.4426950408889634)
+    t = max(x, np.float32(-87.0)) * np.float32(LOG2_E)
     n = _nearest(t)
     f = t - n  # 2^f on [-1/2, 1/2]
-    p = np.float32(1.5403530e-4)
-    p = p * f + np.float32(1.3333558e-3)
-    p = p * f + np.float32(9.6181291e-3)
-    p = p * f + np.float32(5.5504109e-2)
-    p = p * f + np.float32(2.4022651e-1)
-    p = p * f + np.float32(6.9314718e-1)
-    p = p * f + np.float32(1.0)
+    p = np.float32(POWERS_32[0])
+    p = p * f + np.float32(POWERS_32[1])
+    p = p * f + np.float32(POWERS_32[2])
+    p = p * f + np.float32(POWERS_32[3])
+    p = p * f + np.float32(POWERS_32[4])
+    p = p * f + np.float32(POWERS_32[5])
+    p = p * f + np.float32(POWERS_32[6])
     return _bits_as_float32(_float32_as_bits(p) + (np.int32(n) << np.int32(23)))  # 2^n·p: n is added to the exponent
 
 
@@ -93,8 +102,8 @@ def _exp32(x):
 def _exp64(x):
     """exp(x) for x <= 0: ln 2 in two parts, then the Taylor series to degree 13."""
     x = max(x, -700.0)
-    n = np.floor(x * 1.4426950408889634 + 0.5)
-    f = (x - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10
+    n = np.floor(x * LOG2_E + 0.5)
+    f = (x - n * LN2[0]) - n * LN2[1]
     p = 1.6059043836821613e-10
     p = p * f + 2.08767569878681e-09
     p = p * f + 2.505210838544172e-08
