@@ -27,6 +27,7 @@ from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernel_values import FLOAT32_TOL, kernel_rows, single_threaded_blas, suitable_rows
 from svmreduce.core.pair_steps import optimise_block_in_time
 from svmreduce.core.tiles import RADIAL
+from svmreduce.core.violations import violations, worst_pair
 from svmreduce.core.watch import time_is_up
 from svmreduce.core.working_set import WorkingSet
 from svmreduce.types import DualSolution
@@ -36,6 +37,7 @@ FIRST_OF_LONG_ROWS, LONG = 512, 100  # where a kernel value takes more multiplic
 FIRST_SAMPLE = 8192  # near rows at the start, or one row in eight
 ROUGH = 0.1  # tolerance until the far rows have been seen
 FAR = 0.5  # rows this far on the right side of the margin are far
+IDLE = 0.5  # of that: members of the working set are of no more use
 FLOAT32_STEPS = 20  # pair steps per row that float32 gets
 SAFETY = 0.9  # aim a little below the tolerance
 MOST_IDLE_ROUNDS = 10  # in a row without a step: rounding leaves nothing to gain, and the loop would not end
@@ -119,7 +121,7 @@ class _Search:
         # for it, and the near rows decide.
         self.intercept, self.bracket = 0.0, (-np.inf, np.inf)
         self.n_iter = self.kernel_evals = self.repairs = self.rounds = 0
-        self.near = np.zeros(self.n, bool)
+        self.near, self.every = np.zeros(self.n, bool), np.ones(self.n, bool)
         self.knows_objective = False  # whether v is double where β is not zero
         self._use(suitable_rows(kernel, X, single=tol >= FLOAT32_TOL, split=True))
         self.batch = FIRST_WORKING_SET if self.rows.entries <= LONG else FIRST_OF_LONG_ROWS
@@ -259,7 +261,7 @@ class _Search:
         """The worst violators outside the working set; rows of no more use leave to make room."""
         violation = self._violation()
         # The worst pair must meet in the working set: that is what makes every round a step forward
-        violation[list(self._worst_pair())] = np.inf
+        violation[list(self._worst_pair(self.near)[2:])] = np.inf
         members = self.work.members
         # an empty working set (precision was just raised) wants the rows at the margin back as well
         candidate = self.near & (violation > (0.4 * stage_tol if members.size else -0.1 * self.far))
@@ -271,7 +273,7 @@ class _Search:
         wanted = min(new.size, max(self.batch, members.size), most)
         if wanted < new.size:
             new = new[np.argpartition(-violation[new], wanted)[:wanted]]
-        useful = violation[members] > -self.far
+        useful = violation[members] > -IDLE * self.far
         if 4 * np.sum(~useful) > members.size or members.size + new.size > capacity:
             self.work.keep(useful)  # moving rows is not free: a few idle ones may stay
             members = self.work.members
@@ -285,29 +287,18 @@ class _Search:
 
     # ------------------------------------------------------------ optimality
 
-    def _pulls(self, among=slice(None)):
-        """How much each row wants up and how little it wants down: v, less the slope of kink·|β|; barred at a bound."""
-        v, beta = self.v[among], self.beta[among]
-        up = down = v
-        if self.kink > 0.0:
-            up, down = v - np.where(beta >= 0, self.kink, -self.kink), v - np.where(beta > 0, self.kink, -self.kink)
-        return np.where(beta < self.upper[among], up, -np.inf), np.where(beta > self.lower[among], down, np.inf)
-
     def _violation(self):
         """How far each row is on the wrong side, given the intercept; negative on the right side."""
-        up, down = self._pulls()
-        return np.maximum(up - self.intercept, self.intercept - down)
+        return violations(self.v, self.beta, self.lower, self.upper, self.kink, self.intercept)
 
-    def _extremes(self, among=slice(None)):
-        up, down = self._pulls(among)
-        return up.max(initial=-np.inf), down.min(initial=np.inf)
+    def _extremes(self, among=None):
+        return self._worst_pair(among)[:2]
 
-    def _worst_pair(self):
-        """The near row with the largest v that may go up, and that with the smallest that may go down."""
-        up, down = self._pulls()
-        return np.argmax(np.where(self.near, up, -np.inf)), np.argmin(np.where(self.near, down, np.inf))
+    def _worst_pair(self, among=None):
+        """The largest v that may go up, the smallest that may go down, and their rows; of all rows by default."""
+        return worst_pair(self.v, self.beta, self.lower, self.upper, self.kink, self.every if among is None else among)
 
-    def _gap(self, among=slice(None)):
+    def _gap(self, among=None):
         high, low = self._extremes(among)
         return np.inf if np.isnan(high - low) else max(0.0, high - low)
 
@@ -372,11 +363,14 @@ class _Search:
 
     def result(self) -> DualSolution:
         self._round_to_bounds()
-        up, down = self._pulls()
-        free = up == down
+        free = (self.lower < self.beta) & (self.beta < self.upper)
+        if self.kink > 0.0:
+            free &= self.beta != 0
         if not free.any():  # the rows next to the margin decide, however far they are
             self._update_far(all_rows=True)
-        intercept = up[free].mean() if free.any() else _middle(*self._extremes())
+            intercept = _middle(*self._extremes())
+        else:
+            intercept = np.mean(self.v[free] - self.kink * np.sign(self.beta[free]))
         objective = -0.5 * float(self.beta @ (self.target + self._v_of_support())) + self.kink * np.abs(self.beta).sum()
         gap = self._gap()
         return DualSolution(self.beta, float(intercept), objective, gap, self.n_iter, self.kernel_evals,
