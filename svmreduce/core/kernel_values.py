@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
-from svmreduce.core import tiles
+from svmreduce.core import tile_loops, tiles
 from svmreduce.core.jit import in_threads, resolve_threads
 from svmreduce.core.row_parts import ReadyPart, RowPart, csr_rows, full_columns, split_columns, without_zeros
 from svmreduce.core.tiles import DIFFERENCES, KMOD, LEFT, LINEAR, MIXED, POLY, PRODUCT, RADIAL, SCATTER, TABLE
@@ -170,7 +170,7 @@ class KernelRows:
             diagonal = columns.size
 
         def work(low, high):
-            tiles.block_part(*self.parameters(), self.arrays, rows[low:high], right.arrays, columns, self.tile,
+            tile_loops.block_part(*self.parameters(), self.arrays, rows[low:high], right.arrays, columns, self.tile,
                              self.panel, self._slot(), out[low * stride :], stride, diagonal + low)  # fmt: skip
 
         self._over_left_tiles(work, rows.size, threads)
@@ -179,7 +179,7 @@ class KernelRows:
         """out[k, i] += Σ_j k(row i, column j)·coef[k, j]."""
 
         def work(low, high):
-            tiles.product_part(*self.parameters(), self.arrays, rows[low:high], right.arrays, columns,
+            tile_loops.product_part(*self.parameters(), self.arrays, rows[low:high], right.arrays, columns,
                           coef, self.tile, self.panel, self._slot(), out[:, low:high])  # fmt: skip
 
         self._over_left_tiles(work, rows.size, threads)
@@ -190,7 +190,7 @@ class KernelRows:
 
         def work(strip):
             out = np.zeros(self.n)
-            tiles.symmetric_part(*self.parameters(), self.arrays, edges[strip], edges[strip + 1], coef, self.tile,
+            tile_loops.symmetric_part(*self.parameters(), self.arrays, edges[strip], edges[strip + 1], coef, self.tile,
                                  self.panel, self._slot(), out)  # fmt: skip
             return out
 

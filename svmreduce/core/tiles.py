@@ -1,4 +1,4 @@
-"""Kernel values, in tiles: the only place that evaluates a kernel.
+"""Kernel values, in tiles: the only place that evaluates a kernel. ``tile_loops.py`` goes over all tiles of a matrix.
 
 A *tile* is a block of left rows against a few hundred right rows, which lie transposed and dense in panels
 (``registers.py``). Four ways fill a tile, chosen once per matrix:
@@ -26,8 +26,6 @@ from svmreduce.core.registers import (
     VECTOR_BYTES,
     dense_distances,
     dense_products,
-    radial_products,
-    radial_sum,
     radial_values,
     sparse_products,
     take_off_distances,
@@ -101,7 +99,7 @@ def centred(X, centre, stretch, out, norm):
 
 
 @njit()
-def _dense_panels(X, rows, padded, width):
+def dense_panels(X, rows, padded, width):
     """These rows in panels, transposed: feature f of row j is at [j // width, f, j % width]; zeros up to a multiple of
     ``padded`` rows."""
     d = X.shape[1]
@@ -134,14 +132,14 @@ def _sparse_panels(data, indices, indptr, rows, slot, width):
 
 
 @njit()
-def _clear_slots(indices, indptr, rows, slot):
+def clear_slots(indices, indptr, rows, slot):
     for j in range(rows.size):
         for p in range(indptr[rows[j]], indptr[rows[j] + 1]):
             slot[indices[p]] = -1
 
 
 @njit()
-def _dense_sums(mode, X, rows, T, width, factor, out, stride, columns):
+def dense_sums(mode, X, rows, T, width, factor, out, stride, columns):
     """out[i*stride + j] = ‖x_i − t_j‖², or x_i · t_j; of mixed rows, half of the former is taken off ``out``. With a
     factor other than zero: exp(factor·‖x_i − t_j‖²)."""
     n = rows.size
@@ -218,7 +216,7 @@ def _sparse_sums(data, indices, indptr, rows, slot, T, width, left_norm, right_n
 
 
 @njit()
-def _fill_with_sums(mode, code, left, rows, panels, width, own_norm, right_norm, slot, A):
+def fill_with_sums(mode, code, left, rows, panels, width, own_norm, right_norm, slot, A):
     """What kernel values are made of, for these left rows against the panels of one tile; returns what the sums are."""
     X, data, indices, indptr, _ = left
     dense, sparse = panels
@@ -227,16 +225,16 @@ def _fill_with_sums(mode, code, left, rows, panels, width, own_norm, right_norm,
         sums = HALVES if code in RADIAL else PRODUCTS
         _sparse_sums(data, indices, indptr, rows, slot, sparse, width, own_norm, right_norm, sums, A)
     if mode != SCATTER:
-        _dense_sums(mode, X, rows, dense, _dense_width(mode, width), A.dtype.type(0), A.reshape(-1),
+        dense_sums(mode, X, rows, dense, _dense_width(mode, width), A.dtype.type(0), A.reshape(-1),
                     A.shape[1], A.shape[1])  # fmt: skip
     return sums
 
 
 @njit()
-def _fill(mode, code, gamma, coef0, degree, left, rows, panels, width, right_norm, slot, A):
+def fill(mode, code, gamma, coef0, degree, left, rows, panels, width, right_norm, slot, A):
     """Kernel values of these left rows against the panels of one tile."""
     own_norm = take(left[4], rows)
-    sums = _fill_with_sums(mode, code, left, rows, panels, width, own_norm, right_norm, slot, A)
+    sums = fill_with_sums(mode, code, left, rows, panels, width, own_norm, right_norm, slot, A)
     finish(code, gamma, coef0, degree, sums, own_norm, right_norm, A)
 
 
@@ -246,19 +244,19 @@ def _dense_width(mode, width):
 
 
 @njit()
-def _panels_of(mode, right, rows, slot, width):
+def panels_of(mode, right, rows, slot, width):
     """The dense and the sparse panels of these rows; those that the mode does not want are empty."""
     X, data, indices, indptr, norm = right
     dense = sparse = np.empty(0, norm.dtype)
     if mode != SCATTER:
-        dense = _dense_panels(X, rows, width, _dense_width(mode, width))
+        dense = dense_panels(X, rows, width, _dense_width(mode, width))
     if mode >= SCATTER:
         sparse = _sparse_panels(data, indices, indptr, rows, slot, width)
     return dense, sparse
 
 
 @njit()
-def _padded(values, rows, width, like):
+def padded(values, rows, width, like):
     """``values[rows]``, and zeros up to whole panels, in the precision of ``like``."""
     out = np.zeros((rows.size + width - 1) // width * width, like.dtype)
     for j in range(rows.size):
@@ -269,132 +267,6 @@ def _padded(values, rows, width, like):
 def panel_width(mode: int, itemsize: int) -> int:
     """Right rows in a panel."""
     return (SPARSE_PANEL if mode >= SCATTER else DENSE_PANEL) * VECTOR_BYTES // itemsize
-
-
-# ---------------------------------------------------------------- loops over tiles
-
-
-@njit()
-def block_part(
-    mode, code, gamma, coef0, degree, left, left_rows, right, right_rows, tile, width, slot, out, stride, diagonal
-):
-    """out[i*stride + j] = k(left_rows[i], right_rows[j]); tiles with j > i + diagonal throughout may be left out."""
-    real = left[4].dtype.type
-    for j0 in range(0, right_rows.size, tile):
-        columns = right_rows[j0 : j0 + tile]
-        panels = _panels_of(mode, right, columns, slot, width)
-        right_norm = _padded(right[4], columns, width, right[4])
-        room = np.empty(LEFT * right_norm.size, right_norm.dtype)
-        for i0 in range(0, left_rows.size, LEFT):
-            rows = left_rows[i0 : i0 + LEFT]
-            if j0 >= i0 + rows.size + diagonal:
-                continue
-            if mode == DIFFERENCES and code == RBF:
-                _dense_sums(mode, left[0], rows, panels[0], width, real(-gamma), out[i0 * stride + j0 :], stride,
-                            columns.size)  # fmt: skip
-                continue
-            A = room[: rows.size * right_norm.size].reshape((rows.size, right_norm.size))
-            _fill(mode, code, gamma, coef0, degree, left, rows, panels, width, right_norm, slot, A)
-            for i in range(rows.size):
-                for j in range(columns.size):
-                    out[(i0 + i) * stride + j0 + j] = A[i, j]
-        if mode >= SCATTER:
-            _clear_slots(right[2], right[3], columns, slot)
-
-
-@njit(fastmath=VECTOR)
-def _weighted_sums(A, coef, sums):
-    """sums[i] += Σ_j A[i, j]·coef[j], in double whatever A is."""
-    for i in range(A.shape[0]):
-        a = A[i]
-        s = 0.0
-        for j in range(coef.size):
-            s += np.float64(a[j]) * coef[j]
-        sums[i] += s
-
-
-@njit()
-def _radial_product_part(gamma, left, left_rows, right, right_rows, coef, tile, width, out):
-    """The same for one row of coefficients, the kernel exp(−gamma·‖x − z‖²) and dense rows of few features."""
-    X, real = left[0].reshape(-1), left[0].dtype.type
-    d = left[0].shape[1]
-    starts, sums = np.empty(TOGETHER, np.int64), np.empty(TOGETHER)
-    for j0 in range(0, right_rows.size, tile):
-        columns = right_rows[j0 : j0 + tile]
-        panels = _dense_panels(right[0], columns, width, width)
-        weights = _padded(coef[j0:], np.arange(columns.size), width, right[4])
-        for i in range(0, left_rows.size, TOGETHER):
-            for r in range(TOGETHER):
-                starts[r], sums[r] = left_rows[min(i + r, left_rows.size - 1)] * d, 0.0
-            radial_products(X, starts, d, panels, weights.size // width, real(-gamma), weights, sums)
-            for r in range(min(TOGETHER, left_rows.size - i)):
-                out[i + r] += sums[r]
-
-
-@njit()
-def product_part(mode, code, gamma, coef0, degree, left, left_rows, right, right_rows, coef, tile, width, slot, out):
-    """out[i, :] += Σ_j k(left_rows[i], right_rows[j])·coef[:, j]."""
-    if mode == DIFFERENCES and code == RBF and coef.shape[0] == 1 and left[0].shape[1] > 0:
-        _radial_product_part(gamma, left, left_rows, right, right_rows, coef[0], tile, width, out[0])
-        return
-    real = left[4].dtype.type
-    for j0 in range(0, right_rows.size, tile):
-        columns = right_rows[j0 : j0 + tile]
-        panels = _panels_of(mode, right, columns, slot, width)
-        right_norm = _padded(right[4], columns, width, right[4])
-        weights = _padded(coef[0, j0:], np.arange(columns.size), width, right[4])
-        room = np.empty(LEFT * right_norm.size, right_norm.dtype)
-        for i0 in range(0, left_rows.size, LEFT):
-            rows = left_rows[i0 : i0 + LEFT]
-            A = room[: rows.size * right_norm.size].reshape((rows.size, right_norm.size))
-            if code == RBF and mode >= SCATTER and coef.shape[0] == 1:
-                _fill_with_sums(mode, code, left, rows, panels, width, take(left[4], rows), right_norm, slot, A)
-                factor = real(2.0 * gamma)  # of minus half the squared distances
-                for i in range(rows.size):
-                    out[0, i0 + i] += radial_sum(A.reshape(-1), i * right_norm.size, right_norm.size, factor, weights)
-                continue
-            _fill(mode, code, gamma, coef0, degree, left, rows, panels, width, right_norm, slot, A)
-            for k in range(coef.shape[0]):
-                _weighted_sums(A, coef[k, j0 : j0 + columns.size], out[k, i0 : i0 + rows.size])
-        if mode >= SCATTER:
-            _clear_slots(right[2], right[3], columns, slot)
-
-
-@njit(fastmath=VECTOR)
-def _both_ways(a, coef, own, sums, most):
-    """sums[j] += a[j]·own for j < most; returns Σ_j a[j]·coef[j]."""
-    s = 0.0
-    for j in range(most):
-        x = np.float64(a[j])
-        s += x * coef[j]
-        sums[j] += x * own
-    return s
-
-
-@njit()
-def symmetric_part(mode, code, gamma, coef0, degree, rows, low, high, coef, tile, width, slot, out):
-    """out[i] += Σ_j k(i, j)·coef[j] and out[j] += k(i, j)·coef[i], for the rows i from low to high and all j < i; the
-    diagonal once. Together, over all i, K·coef for half of the values."""
-    n = rows[4].size
-    every = np.arange(n)
-    for j0 in range(0, high, tile):
-        columns = every[j0 : min(high, j0 + tile)]
-        panels = _panels_of(mode, rows, columns, slot, width)
-        right_norm = _padded(rows[4], columns, width, rows[4])
-        room = np.empty(LEFT * right_norm.size, right_norm.dtype)
-        for i0 in range(low, high, LEFT):
-            own = every[i0 : min(high, i0 + LEFT)]
-            if j0 >= i0 + own.size:
-                continue
-            A = room[: own.size * right_norm.size].reshape((own.size, right_norm.size))
-            _fill(mode, code, gamma, coef0, degree, rows, own, panels, width, right_norm, slot, A)
-            for i in range(own.size):
-                most = min(columns.size, i0 + i - j0)
-                out[i0 + i] += _both_ways(A[i], coef[j0:], coef[i0 + i], out[j0:], most)
-                if 0 <= most < columns.size:
-                    out[i0 + i] += np.float64(A[i, most]) * coef[i0 + i]
-        if mode >= SCATTER:
-            _clear_slots(rows[2], rows[3], columns, slot)
 
 
 @njit()
