@@ -90,8 +90,10 @@ method_options = together(
 
 def look_here_for_methods(*names: str | None) -> None:
     """Methods of one's own, module:Class, may lie in the current folder."""
-    if "" not in sys.path and any(":" in name for name in names if name):
-        sys.path.insert(0, "")
+    from svmreduce.paths import import_from_here_last
+
+    if any(":" in name for name in names if name):
+        import_from_here_last()
 
 
 def compile_off_the_clock(*warm_ups, quiet: bool = False) -> None:

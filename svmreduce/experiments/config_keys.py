@@ -94,7 +94,7 @@ class DatasetConfig(_ConfigPart):
     params: dict[str, Any] = {}
     """Parameters of the generator."""
     label: str | int | None = None
-    """``file``: the label's column by name or position from 0; the last one if not given."""
+    """``file``: the label's column by name or position from 0; by default the column called label, else the last."""
     drop: ColumnList = []
     """``file``: columns to leave out, by name, position or range."""
     columns: ColumnList = []

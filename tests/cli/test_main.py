@@ -10,6 +10,7 @@ import pytest
 
 from svmreduce import __version__
 from svmreduce.cli import main as frame
+from svmreduce.cli.common import look_here_for_methods
 from svmreduce.cli.main import COMMANDS
 from svmreduce.errors import InputError
 from tests.cli.commands import call
@@ -158,3 +159,12 @@ def test_a_full_disk_is_one_line():
     with open("/dev/full", "w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
     assert (done.returncode, done.stderr) == (2, "Error: reading or writing failed: No space left on device\n")
+
+
+def test_methods_of_the_current_folder_are_looked_for_last(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", ["", "elsewhere"])
+    look_here_for_methods("smo", None)
+    assert sys.path == ["", "elsewhere"]
+    look_here_for_methods("mine:Mine")
+    assert sys.path == ["elsewhere", str(tmp_path)]
