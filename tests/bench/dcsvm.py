@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 from time import perf_counter, process_time
@@ -24,6 +25,7 @@ CASES = {
         "dcsvm": ("DCSVM", {}),
         "dcsvm, 64 clusters": ("DCSVM", {"n_clusters": 64}),
         "dcsvm, 24 clusters": ("DCSVM", {"n_clusters": 24}),
+        "smo": ("SMO", {"cache_mb": 2500}),
         "80,000 random rows": ("SMO", {"rows": 80_000}),
         "aesvm, gamma 8, epsilon 0.05": ("AESVC", {"gamma": 8.0, "epsilon": 0.05}),
     }),
@@ -85,14 +87,15 @@ def main(arguments):
 def _text(records) -> str:
     lines = ["# Divide and conquer", "", machine(), "",
              f"{THREADS} threads. Load: what wanted a core in the last minute, less the fit itself (0: idle machine). "
-             "It lengthens wall seconds, and to a lesser degree processor seconds.", ""]  # fmt: skip
+             "It lengthens wall seconds, and to a lesser degree processor seconds. Memory: the most that the process had, with "
+             "the rows in double.", ""]  # fmt: skip
     for case in (name for name in CASES if name in records):
         data, rows, C, gamma, methods = CASES[case]
         about = f"the first {rows:,} training rows of `covertype`" if ":" in case else ABOUT[data]
         about = f"{about}; C = {C}, gamma = {gamma:g}"
         lines += [f"## {case}", "", f"{about[0].upper()}{about[1:]}.", "",
                   "| method | accuracy | wall s | processor s | load | clusters | vectors | steps | kernel values "
-                  "| objective |", "| --- |" + " ---: |" * 9]  # fmt: skip
+                  "| objective | memory, GB |", "| --- |" + " ---: |" * 10]  # fmt: skip
         for method in (name for name in methods if name in records[case]):
             lines.append(f"| {method} | {_cells(records[case][method])} |")
         lines.append("")
@@ -106,7 +109,8 @@ def _cells(found: dict) -> str:
     return " | ".join(
         [f"{found['accuracy']:.2%}", f"{found['wall']:.1f}", f"{found['cpu']:.1f}", f"{found['load']:.1f}",
          *("" if found[name] is None else f"{found[name]:,}" for name in few),
-         "" if found["kernel_evals"] is None else f"{found['kernel_evals']:.2e}", f"{found['objective']:.3f}"]
+         "" if found["kernel_evals"] is None else f"{found['kernel_evals']:.2e}", f"{found['objective']:.3f}",
+         f"{found['memory_gb']:.1f}" if "memory_gb" in found else ""]
     )  # fmt: skip
 
 
@@ -124,11 +128,13 @@ def one(case: str, method: str) -> dict:
     cpu, wall = process_time(), perf_counter()
     solver.fit(X, y)
     cpu, wall = process_time() - cpu, perf_counter() - wall
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     facts = solver.fit_facts()
     return {
         "accuracy": float((solver.predict(X_test) == y_test).mean()),
         "wall": wall,
         "cpu": cpu,
+        "memory_gb": memory,
         "load": max(0.0, os.getloadavg()[0] - cpu / wall),
         "clusters": getattr(solver, "n_clusters_", None),
         "vectors": facts.vectors,
