@@ -87,8 +87,8 @@ def main(arguments):
 def _text(records) -> str:
     lines = ["# Divide and conquer", "", machine(), "",
              f"{THREADS} threads. Load: what wanted a core in the last minute, less the fit itself (0: idle machine). "
-             "It lengthens wall seconds, and to a lesser degree processor seconds. Memory: the most that the process had, with "
-             "the rows in double.", ""]  # fmt: skip
+             "It lengthens wall seconds, and to a lesser degree processor seconds. Memory: the most that the "
+             "process had, with the rows in double.", ""]  # fmt: skip
     for case in (name for name in CASES if name in records):
         data, rows, C, gamma, methods = CASES[case]
         about = f"the first {rows:,} training rows of `covertype`" if ":" in case else ABOUT[data]
