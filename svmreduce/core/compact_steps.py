@@ -1,7 +1,8 @@
 """Pair steps on the few rows that still move, in float32, with kernel rows copied together when they are first used.
 
-For grids of many small problems. The steps of ``pair_steps.py`` with three differences. A scan knows where its largest
-value was (``tag_of``), so that no second search is needed. A step follows the pair plus the share of the last direction
+For grids of many small problems, and for the engine, which may also give its whole block as it is: then nothing is
+copied. The steps of ``pair_steps.py`` with three differences. A scan knows where its largest value was (``tag_of``), so
+that no second search is needed. A step follows the pair plus the share of the last direction
 that makes both conjugate, as in conjugate gradients, as long as that leads to no bound: about half as many steps at
 large C (Torres-Barrán, Alaíz and Dorronsoro, Faster SVM training via conjugate SMO, Pattern Recognition 2021). And v is
 float32: the caller checks in double.
@@ -17,11 +18,10 @@ from __future__ import annotations
 import numpy as np
 
 from svmreduce.core.jit import njit
-from svmreduce.core.pair_scans import LEAST_CURVATURE, TOGETHER, partner, step_and_scan
-from svmreduce.core.pair_steps import BARRED, TAU
+from svmreduce.core.pair_scans import BARRED, LEAST_CURVATURE, NOTHING, TAU, TOGETHER, partner, step_and_scan
 from svmreduce.core.vector import VECTOR, tag_of
 
-DUST = 1e-12  # of a box: what rounding leaves
+DUST = 1e-12  # of a coefficient: what rounding leaves
 LONGEST = 30  # rows in a direction; beyond, a new one begins
 TINY = np.float32(1e-30)  # below it a tagged value is nothing but its tag
 SCALES = 0.01, 100.0  # a direction's scale in between needs no attention
@@ -34,11 +34,11 @@ def padded(count):
 
 
 @njit(fastmath=VECTOR, allocates=False)
-def _fill(K, rows, block, filled, shift, place):
+def _fill(K, rows, block, filled, place):
     """What the block holds of one member with all members: what is not there yet is made from K."""
     place, r = np.uint64(place), rows[place]
     for t in range(np.uint64(filled[place]), np.uint64(rows.size)):
-        block[place, t] = shift - K[r, rows[t]]
+        block[place, t] = K[r, rows[t]]
     for t in range(np.uint64(rows.size), np.uint64(padded(rows.size))):
         block[place, t] = np.float32(0)
     filled[place] = rows.size
@@ -94,58 +94,61 @@ def _bring_up_to_date(places, count, beta, part, since, total, scale):
 
 
 @njit(allocates=False)
-def compact_steps(K, shift, rows, block, filled, beta, v, lower, upper, tol, max_steps, state, places, lazy):
+def compact_steps(K, rows, block, filled, beta, v, lower, upper, tol, max_steps, state, places, lazy):
     """Steps until the largest violation is at most ``tol``; β is changed in place.
 
     Parameters
     ----------
     K : float32 array, kernel values of all pairs of rows
-    shift : float32, the c of ``pair_scans``
     rows : which row of K each member is; unsigned
-    block, filled : c − K of the members among themselves, of which the first filled[i] of row i are there
+    block, filled : K of the members among themselves, of which the first filled[i] of row i are there
     v : float32, target − Kβ of the members, better near zero
     state, lazy : room for four arrays as long as v, float32 and padded, and for three of float64
     places : room for ``LONGEST + 2`` numbers
     """
     m, none = rows.size, np.float32(0)
-    size, stride = padded(m), block.shape[1]
+    size, stride, tags = padded(m), block.shape[1], TOGETHER
+    while tags < size:
+        tags *= 2
     flat = block.reshape(block.size)
     q, up, down, half = state[:size], state[size : 2 * size], state[2 * size : 3 * size], state[3 * size : 4 * size]
     part, since, inside = lazy[0], lazy[1], lazy[2]
     for t in range(size):
         q[t], up[t], down[t], half[t] = none, -BARRED, BARRED, none
-    for t in range(filled[0], size):  # the first scans read this row, whatever was there
-        block[0, t] = none
+    if filled[0] < m:  # the first scans read this row
+        _fill(K, rows, block, filled, 0)
+    largest = none
     for t in range(m):
         part[t] = since[t] = inside[t] = 0.0
-        half[t] = np.float32(0.5) * (K[rows[t], rows[t]] - shift)
+        half[t] = np.float32(0.5) * K[rows[t], rows[t]]
+        largest = max(largest, half[t])
         if beta[t] < upper[t]:
             up[t] = v[t]
         if beta[t] > lower[t]:
             down[t] = v[t]
     count, bend, scale, total = 0, 1.0, 1.0, 0.0  # of the direction d: its rows, dᵀKd, and as said above
     least, most = -np.inf, np.inf
-    best, low = none, -BARRED
-    _, low = step_and_scan(flat, 0, 0, none, none, state, size, low)
+    best, low, nothing = none, -BARRED, np.float32(NOTHING) * largest
+    _, low = step_and_scan(flat, 0, 0, none, none, state, size, low, nothing, tags)
     steps = 0
     while steps < max_steps:
         if best < TINY:  # all below the last floor: look again from the new one
-            best, low = step_and_scan(flat, 0, 0, np.float32(1), none, state, size, low)
+            best, low = step_and_scan(flat, 0, 0, np.float32(1), none, state, size, low, nothing, tags)
         # Step 1 – the pair
-        i = tag_of(best)
-        if best < TINY or not up[i] - low > tol:
+        i = tag_of(best, tags)
+        if best < TINY or i >= m or not up[i] - low > tol:  # i ≥ m: kernel values are not numbers
             break
         if filled[i] < m:
-            _fill(K, rows, block, filled, shift, i)
+            _fill(K, rows, block, filled, i)
         inverse = np.float32(0.5 / bend if count else 0.0)
-        j = tag_of(partner(flat, i * stride, state, size, up[i], q[i], half[i], inverse))
+        j = tag_of(partner(flat, i * stride, state, size, up[i], q[i], half[i], inverse, tags), tags)
         if j >= m or not up[i] > down[j]:  # gains beyond float32: the place is of none, or of one that may not go down
             break
         if filled[j] < m:
-            _fill(K, rows, block, filled, shift, j)
+            _fill(K, rows, block, filled, j)
         v_i, v_j = up[i], down[j]
         slope = np.float64(v_i) - np.float64(v_j)
-        plain = 2.0 * (np.float64(half[i]) + np.float64(half[j]) + np.float64(block[i, j]))
+        plain = 2.0 * (np.float64(half[i]) + np.float64(half[j]) - np.float64(block[i, j]))
         plain = max(plain, TAU)
         _catch_up(i, beta, part, since, total)
         _catch_up(j, beta, part, since, total)
@@ -181,8 +184,8 @@ def compact_steps(K, shift, rows, block, filled, beta, v, lower, upper, tol, max
             room_i, room_j = upper[i] - beta[i], beta[j] - lower[j]
             step = min(slope / plain, room_i, room_j)
             # Land exactly on a bound: a row a rounding error away from it would be picked for ever, and count as free
-            at_i = room_i - step <= DUST * (upper[i] - lower[i])
-            at_j = room_j - step <= DUST * (upper[j] - lower[j])
+            at_i = room_i - step <= DUST * (abs(beta[i]) + abs(step))
+            at_j = room_j - step <= DUST * (abs(beta[j]) + abs(step))
             beta[i] = upper[i] if at_i else beta[i] + step
             beta[j] = lower[j] if at_j else beta[j] - step
             up[i] = -BARRED if at_i else v_i
@@ -196,6 +199,7 @@ def compact_steps(K, shift, rows, block, filled, beta, v, lower, upper, tol, max
         for t in (i, j):
             least, most = _narrow(t, beta, part, since, lower, upper, least, most)
         steps += 1
-        best, low = step_and_scan(flat, i * stride, j * stride, np.float32(share), np.float32(step), state, size, low)
+        best, low = step_and_scan(flat, i * stride, j * stride, np.float32(share), np.float32(step), state, size, low,
+                                  nothing, tags)  # fmt: skip
     _bring_up_to_date(places, count, beta, part, since, total, scale)
     return steps

@@ -17,8 +17,8 @@ import numpy as np
 from svmreduce.core.compact_steps import DUST, LONGEST, compact_steps, padded, squeeze
 from svmreduce.core.jit import njit, take
 from svmreduce.core.pair_scans import TOGETHER
+from svmreduce.core.row_sums import add_rows
 from svmreduce.core.tiles import DISTANCES, finish
-from svmreduce.core.vector import TAGS, VECTOR
 
 ADMIT = 0.02  # of the gap: a row outside that violates more than this comes in,
 NEAR, LATER = -0.1, 1.0  # or, below this gap, that is so near to a violation that it may come to one in the round
@@ -28,21 +28,8 @@ SETTLED, FEW = 0.05, 0.01  # what it leaves when fewer than this share of the ro
 SAFETY = 0.8  # of the tolerance: what the last round leaves
 MOST_ROUNDS = 1000
 BAND = 2**17  # values of a matrix that are made at a time
-PART = 4096  # rows of f that are brought up to date at a time
 LEAST_GAP = 64  # columns: fewer are not worth leaving out
 LARGE_START = 20.0  # Σ|βK| of a row with all at their bounds: beyond, that is not worth its kernel values
-
-
-@njit(fastmath=VECTOR)
-def _add_eight(K, s, e, rows, w, f):
-    a, b, c, d = rows[0], rows[1], rows[2], rows[3]
-    i, j, k, m = rows[4], rows[5], rows[6], rows[7]
-    for t in range(np.uint64(s), np.uint64(e)):
-        first = w[0] * np.float64(K[a, t]) + w[1] * np.float64(K[b, t])
-        second = w[2] * np.float64(K[c, t]) + w[3] * np.float64(K[d, t])
-        third = w[4] * np.float64(K[i, t]) + w[5] * np.float64(K[j, t])
-        fourth = w[6] * np.float64(K[k, t]) + w[7] * np.float64(K[m, t])
-        f[t] += (first + second) + (third + fourth)
 
 
 @njit()
@@ -61,19 +48,6 @@ def _spans(rows, n):
     between[0, 0], between[size, 1] = 0, n
     between[1:, 0], between[:size, 1] = found[:size, 1], found[:size, 0]
     return found[:size], between
-
-
-@njit()
-def add_rows(K, spans, rows, weights, count, f):
-    """f += Σ weights[r]·K[rows[r]] over the first ``count``, eight at a time, in these ranges of columns."""
-    size = -(-count // 8) * 8
-    padded, w = np.zeros(size, np.uint64), np.zeros(size)
-    for r in range(size):
-        padded[r], w[r] = rows[min(r, count - 1)], weights[r] if r < count else 0.0
-    for first, last in spans:
-        for s in range(first, last, PART):
-            for p in range(0, size, 8):
-                _add_eight(K, s, min(last, s + PART), padded[p : p + 8], w[p : p + 8], f)
 
 
 @njit()
@@ -159,9 +133,7 @@ def _choose(moving, violation, rises, gap, members, count, inside, block, filled
 
 
 @njit()
-def _solve_cell(
-    K, shift, spans, row_of, moving, target, lower, upper, beta, f, tol, max_steps, block, members, filled, count
-):
+def _solve_cell(K, spans, row_of, moving, target, lower, upper, beta, f, tol, max_steps, block, members, filled, count):
     """Optimise β from where it is. Returns high, low, steps, and how many members there are, for the next cell."""
     violation, rises = np.empty(moving.size), np.empty(moving.size, np.bool_)
     inside = np.zeros(target.size, np.bool_)
@@ -185,7 +157,7 @@ def _solve_cell(
         for a in range(count):
             v[a] = target[now[a]] - f[rows[a]] - middle
         leave = max(SAFETY * tol, (SETTLED if new < FEW * count else SHRINK if round_ else FIRST) * gap)
-        made = compact_steps(K, shift, rows, block, filled, part_beta, v[:count],
+        made = compact_steps(K, rows, block, filled, part_beta, v[:count],
                              take(lower, now), take(upper, now), leave, max_steps - steps, state, places,
                              lazy)  # fmt: skip
         moved = 0
@@ -279,13 +251,12 @@ def _first_beta(K, spans, row_of, moving, target, lower, upper, beta, f):
 
 
 @njit()
-def solve_path(K, shift, n, row_of, target, lower, upper, C, tol, max_steps, block, f_out, beta_out, facts):
+def solve_path(K, n, row_of, target, lower, upper, C, tol, max_steps, block, f_out, beta_out, facts):
     """Solve for every C, ascending.
 
     Parameters
     ----------
     K : float32 array of kernel values of all pairs of rows
-    shift : float32, K's diagonal for kernels of distances, else zero; see ``pair_scans``
     row_of : the row of K of each variable
     target, lower, upper : of each variable; bounds for C = 1, both zero where it may not move
     block : float32 room of a ``block_shape``; it has a row for each variable that pair steps run on at a time
@@ -304,7 +275,7 @@ def solve_path(K, shift, n, row_of, target, lower, upper, C, tol, max_steps, blo
             _widen(moving, lower, upper, beta, f, C[c] / C[c - 1])
             told[:] = beta  # what f of the others is made of
         _balance(K, spans, row_of, moving, target, lower, upper, beta, f)
-        high, low, steps, count = _solve_cell(K, shift, spans, row_of, moving, target, lower, upper, beta, f, tol,
+        high, low, steps, count = _solve_cell(K, spans, row_of, moving, target, lower, upper, beta, f, tol,
                                               max_steps, block, members, filled, count)  # fmt: skip
         changed = np.flatnonzero(beta != told)
         add_rows(K, others, row_of[changed], beta[changed] - told[changed], changed.size, f)
@@ -330,7 +301,7 @@ def _intercept(moving, row_of, target, f, beta, lower, upper, high, low):
 
 def block_shape(members: int) -> tuple[int, int]:
     """Of the block for at most that many; rows a power of two apart would share few places of the cache."""
-    members = max(1, min(TAGS, members))
+    members = max(1, members)
     return members, padded(members) + TOGETHER
 
 

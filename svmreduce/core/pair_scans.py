@@ -1,29 +1,32 @@
 """The two passes of a pair step over all members: written as vector instructions, one pass each.
 
 The compiler makes vectors only of loops that write one array; these write three, and read each number once. Members
-come ``TOGETHER`` at a time, in one vector of 512 bits or two of 256. So arrays are padded: with zeros in rows of the
-block, and in ``state`` with members that may go nowhere.
+come ``TOGETHER`` at a time, in one vector of 512 bits or two of 256. So arrays are padded: with any finite numbers in
+rows of the block, and in ``state`` with members that may go nowhere.
 
-The *block* holds c − K of the members among themselves: along a direction of sum zero it does what −K does, whatever
-c is. For kernels of distances c is the diagonal of K, so that differences of far rows are zero in place of denormal
-numbers, which would take ages. For others c is zero: c − K would be rounded, which low ranks do not forgive.
+The *block* holds K of the members among themselves, in float32. *state* holds four arrays one after the other, each
+``size`` long: q = Kd of the last direction d; v of those that may go up, −``BARRED`` for others; v of those that may go
+down, ``BARRED`` for others; and half of K's diagonal.
 
-*state* holds four arrays one after the other, each ``size`` long: q = Kd of the last direction d; v of those that may
-go up, −``BARRED`` for others; v of those that may go down, ``BARRED`` for others; and half of K's diagonal less c.
+Places are told by the low bits of numbers that are compared: ``tags``, a power of two, says how many there are.
 """
 
 from __future__ import annotations
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from svmreduce.core.pair_steps import BARRED, TAU
 from svmreduce.core.registers import Code, number
-from svmreduce.core.vector import TAGS
 
 TOGETHER = 16  # members
+BARRED = np.float32(1e30)
+TAU = 1e-12  # curvature below this is taken as this: kernels need not be positive definite
+NOTHING = 2.0**-39  # of the diagonal: q is rounded as if this were added, or it would end in denormal numbers, which
+# take ages, where rows are far apart. The square of what is left is no denormal number either.
+AHEAD = 256  # numbers: rows of large blocks come from memory, and are asked for this early
 LEAST_CURVATURE = 0.05  # of the pair's own: where the last direction leaves less, rounding would decide
 
 _FAST = ("nnan", "ninf", "nsz", "reassoc", "contract")
@@ -36,6 +39,8 @@ class _Scan(Code):
         super().__init__(*arguments)
         self.of(self.memory(0), TOGETHER)
         self.words = ir.VectorType(ir.IntType(32), TOGETHER)
+        tags = self.builder.trunc(self.args[-1], ir.IntType(32))  # the last argument of both passes
+        self.rest = self.everywhere(self.builder.neg(tags))
 
     def number(self, x):
         return ir.Constant(self.vector, [float(x)] * TOGETHER)
@@ -59,8 +64,16 @@ class _Scan(Code):
 
     def tagged(self, x, places):
         """x ≥ 0 with its place in the last bits; ``vector.tag_of`` reads it."""
-        high = self.builder.and_(self.builder.bitcast(x, self.words), self.word(-TAGS))
+        high = self.builder.and_(self.builder.bitcast(x, self.words), self.rest)
         return self.builder.bitcast(self.builder.or_(high, places), self.vector)
+
+    def ask_for(self, pointer, offset):
+        """The row's numbers that are ``AHEAD`` of these will be wanted soon."""
+        place = self.at(pointer, self.builder.add(offset, number(AHEAD)))
+        place, word = self.builder.bitcast(place, ir.IntType(8).as_pointer()), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [place.type, word, word, word])
+        function = cgutils.get_or_insert_function(self.builder.module, kind, "llvm.prefetch.p0")
+        self.builder.call(function, [place, word(0), word(3), word(1)])  # for reading, into all caches, data
 
     def reciprocal(self, x):
         """1/x of x > 0 within 0.3 %, for comparisons: a division would take most of their time.
@@ -92,27 +105,31 @@ class _Scan(Code):
 
 
 @intrinsic
-def step_and_scan(typing, block, row_i, row_j, share, step, state, size, floor):
+def step_and_scan(typing, block, row_i, row_j, share, step, state, size, floor, nothing, tags):
     """q = K_i − K_j + share·q and v −= step·q; then the tagged member that wants up most, and the smallest v.
 
     Parameters
     ----------
     block : flat; row_i and row_j say where the rows of the pair begin
     floor : only members with v above it want up
+    nothing : added to q and taken off again
     """
 
     def generate(context, builder, signature, args):
         scan = _Scan(context, builder, signature, args)
         row_i, row_j = (scan.at(scan.memory(0), args[position]) for position in (1, 2))
         share, step, floor = scan.everywhere(args[3]), scan.everywhere(builder.fneg(args[4])), scan.everywhere(args[7])
+        nothing = scan.everywhere(args[8])
         q = scan.memory(5)
         up = scan.at(q, args[6])
         down = scan.at(up, args[6])
 
         def body(offset, places, values):
             best, least = values
-            change = builder.fsub(scan.load(row_j, offset), scan.load(row_i, offset))
+            scan.ask_for(row_j, offset)
+            change = builder.fsub(scan.load(row_i, offset), scan.load(row_j, offset))
             change = scan.product_plus(share, scan.load(q, offset), change)
+            change = builder.fsub(builder.fadd(change, nothing), nothing)
             scan.store(change, q, offset)
             higher = scan.product_plus(step, change, scan.load(up, offset))
             scan.store(higher, up, offset)
@@ -129,11 +146,11 @@ def step_and_scan(typing, block, row_i, row_j, share, step, state, size, floor):
         return context.make_tuple(builder, signature.return_type, found)
 
     real, whole = types.float32, types.int64
-    return types.UniTuple(real, 2)(block, whole, whole, real, real, state, whole, real), generate
+    return types.UniTuple(real, 2)(block, whole, whole, real, real, state, whole, real, real, whole), generate
 
 
 @intrinsic
-def partner(typing, block, row_i, state, size, v_i, q_i, half_i, inverse):
+def partner(typing, block, row_i, state, size, v_i, q_i, half_i, inverse, tags):
     """The tagged member that may go down and gains most with member i, to second order, given the last direction.
 
     ``inverse`` is 1/(2·dᵀKd), or zero where there is no last direction.
@@ -147,9 +164,10 @@ def partner(typing, block, row_i, state, size, v_i, q_i, half_i, inverse):
         inverse = scan.everywhere(builder.fneg(args[7]))
 
         def body(offset, places, values):
+            scan.ask_for(row_i, offset)
             drop = scan.larger(builder.fsub(v_i, scan.load(down, offset)), scan.number(0))
             along = builder.fsub(q_i, scan.load(q, offset))
-            plain = builder.fadd(scan.load(row_i, offset), builder.fadd(scan.load(half, offset), half_i))
+            plain = builder.fsub(builder.fadd(scan.load(half, offset), half_i), scan.load(row_i, offset))
             curvature = scan.product_plus(builder.fmul(along, along), inverse, plain)
             curvature = scan.larger(curvature, builder.fmul(plain, scan.number(LEAST_CURVATURE)))
             curvature = scan.larger(curvature, scan.number(TAU))
@@ -160,4 +178,4 @@ def partner(typing, block, row_i, state, size, v_i, q_i, half_i, inverse):
         return scan.call("vector.reduce.fmax", best, returns=scan.element)
 
     real, whole = types.float32, types.int64
-    return real(block, whole, state, whole, real, real, real, real), generate
+    return real(block, whole, state, whole, real, real, real, real, whole), generate

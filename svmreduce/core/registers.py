@@ -67,7 +67,7 @@ class Code:
 
     def everywhere(self, x):
         """A vector of the same number."""
-        none = ir.Constant(self.vector, ir.Undefined)
+        none = ir.Constant(ir.VectorType(x.type, self.vector.count), ir.Undefined)
         first = self.builder.insert_element(none, x, ir.Constant(_I32, 0))
         zeros = ir.Constant(ir.VectorType(_I32, self.vector.count), [0] * self.vector.count)
         return self.builder.shuffle_vector(first, none, zeros)

@@ -60,19 +60,13 @@ def _nearest(typing, x):
     return x(x), generate
 
 
-TAGS = 8192  # places that fit into the low bits of a float32
+TAGS = 2**16  # places that fit into the low bits of a float32, with seven left for its size
 
 
-@intrinsic
-def tag_of(typing, x):
-    """The place in the last thirteen bits of a float32: the largest of many so tagged knows where it was."""
-
-    def generate(context, builder, signature, args):
-        word = ir.IntType(32)
-        low = builder.and_(builder.bitcast(args[0], word), ir.Constant(word, TAGS - 1))
-        return builder.zext(low, ir.IntType(64))
-
-    return types.int64(types.float32), generate
+@register_jitable
+def tag_of(x, tags):
+    """The place in the low bits of a float32, below ``tags``: the largest of many so tagged knows where it was."""
+    return np.int64(_float32_as_bits(x)) & (tags - 1)
 
 
 LOG2_E = 1.4426950408889634

@@ -202,9 +202,8 @@ class GridSearch:
         order = np.argsort(self.place[problem.rows], kind="stable")
         rows = problem.rows[order]
         shape = block_shape(min(BLOCK_ROWS, problem.target.size))
-        shift = np.float32(self.kernels[0].code in RADIAL)
         with self._floats(prod(block_shape(min(BLOCK_ROWS, 2 * n)))) as room:  # one size for all problems
-            solve_path(K, shift, n, self.place[rows], problem.target[order], problem.lower[order],
+            solve_path(K, n, self.place[rows], problem.target[order], problem.lower[order],
                        problem.upper[order], self.C, self.tol, MOST_STEPS, room[: prod(shape)].reshape(shape),
                        f_of, beta_of, facts)  # fmt: skip
         decisions[:] = f_of[:, self.place[fold.test]] + facts[:, :1]

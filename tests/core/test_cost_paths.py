@@ -16,7 +16,7 @@ def test_rows_sorted_by_class_and_a_small_block():
     f, beta = np.empty((2, 400)), np.empty((2, 400))
     lower, upper = np.where(target < 0, -1.0, 0.0), np.where(target > 0, 1.0, 0.0)
     block = np.full(block_shape(40), np.nan, np.float32)
-    solve_path(K, np.float32(1), 400, np.arange(400), target, lower, upper, C, 1e-3, 10**6, block, f, beta, facts)
+    solve_path(K, 400, np.arange(400), target, lower, upper, C, 1e-3, 10**6, block, f, beta, facts)
     assert (facts[:, 1] <= 1e-3).all() and (np.abs(beta) > 0).sum() > 20
     assert abs(beta.sum()) < 1e-9
 
@@ -33,7 +33,7 @@ def test_rows_that_are_held_out_have_their_values_at_every_cost():
         y, facts = target[rows], np.zeros((4, 3))
         f, beta = np.empty((4, 600)), np.empty((4, rows.size))
         block = np.full(block_shape(rows.size), np.nan, np.float32)
-        solve_path(K, np.float32(1), 600, rows, y, np.minimum(y, 0), np.maximum(y, 0), C, 1e-3, 10**6, block, f, beta,
+        solve_path(K, 600, rows, y, np.minimum(y, 0), np.maximum(y, 0), C, 1e-3, 10**6, block, f, beta,
                    facts)  # fmt: skip
         assert (facts[:, 1] <= 1e-3).all()
         np.testing.assert_allclose(f, beta @ K[rows].astype(np.float64), rtol=0, atol=1e-9 * C[:, None].max())

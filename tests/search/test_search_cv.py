@@ -59,7 +59,7 @@ def path(X, y, Cs, gamma=2.0, tol=1e-3, kernel="rbf"):
     n = len(y)
     K = kernel_matrix(KernelSpec(kernel, gamma), X, X, np.float32)
     f, beta, facts = np.empty((len(Cs), n)), np.empty((len(Cs), n)), np.empty((len(Cs), 3))
-    solve_path(K, np.float32(kernel == "rbf"), n, np.arange(n), y, np.minimum(y, 0), np.maximum(y, 0), np.array(Cs),
+    solve_path(K, n, np.arange(n), y, np.minimum(y, 0), np.maximum(y, 0), np.array(Cs),
                tol, 10**7, np.full(block_shape(n), np.nan, np.float32), f, beta, facts)  # fmt: skip
     return f, beta, facts
 
@@ -94,7 +94,7 @@ def test_a_small_block_is_enough():
     X, y = pair_problem(400)
     n, K = 400, kernel_matrix(KernelSpec("rbf", 2.0), X, X, np.float32)
     f, beta, facts = np.empty((2, n)), np.empty((2, n)), np.empty((2, 3))
-    solve_path(K, np.float32(1), n, np.arange(n), y, np.minimum(y, 0), np.maximum(y, 0), np.array([1.0, 30.0]), 1e-3,
+    solve_path(K, n, np.arange(n), y, np.minimum(y, 0), np.maximum(y, 0), np.array([1.0, 30.0]), 1e-3,
                10**7, np.full(block_shape(64), np.nan, np.float32), f, beta, facts)  # fmt: skip
     assert facts[:, 1].max() <= 1e-3
 
