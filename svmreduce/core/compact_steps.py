@@ -1,7 +1,8 @@
 """Pair steps on the few rows that still move, in float32, with kernel rows copied together when they are first used.
 
-For grids of many small problems. The steps of ``pair_steps.py`` with three differences. A scan knows where its largest
-value was (``tag_of``), so that no second search is needed. A step follows the pair plus the share of the last direction
+For grids of many small problems, and for the engine, which may also give its whole block as it is: then nothing is
+copied. The steps of ``pair_steps.py`` with three differences. A scan knows where its largest value was (``tag_of``), so
+that no second search is needed. A step follows the pair plus the share of the last direction
 that makes both conjugate, as in conjugate gradients, as long as that leads to no bound: about half as many steps at
 large C (Torres-Barrán, Alaíz and Dorronsoro, Faster SVM training via conjugate SMO, Pattern Recognition 2021). And v is
 float32: the caller checks in double.

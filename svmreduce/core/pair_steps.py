@@ -7,6 +7,8 @@ row that can go down to a row that can go up. No labels appear: β carries the s
 With a *kink* the objective has the term kink·Σ|β| as well (ε-regression). Its slope belongs to the side on which a row
 is: a step ends at zero at the latest, where going up and going down cost differently.
 
+Blocks of float32 without a kink take the steps of ``compact_steps.py`` instead: fewer, and in vector instructions.
+
 Loops run in strips: a strip's largest value is a vector reduction, and only the best strip is
 searched for *where* that value is. ``no_up`` and ``no_low`` hold the kink's slope (0 without one) or a huge number,
 so that a bound is an addition and not a branch.
@@ -16,13 +18,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from svmreduce.core.compact_steps import LONGEST, compact_steps, padded
 from svmreduce.core.jit import njit, take
-from svmreduce.core.vector import VECTOR, fmax, fmin
+from svmreduce.core.pair_scans import BARRED, TAU, TOGETHER
+from svmreduce.core.row_sums import add_rows
+from svmreduce.core.vector import TAGS, VECTOR, fmax, fmin
 from svmreduce.core.watch import time_is_up
 
 STRIP = 512
-BARRED = np.float32(1e30)
-TAU = 1e-12  # curvature below this is taken as this: kernels need not be positive definite
+ROUNDED = 0.98  # of the tolerance: what steps in float32 leave, so that it holds in double
 
 
 @njit(fastmath=VECTOR)
@@ -225,11 +229,73 @@ def optimise_block(K, stride, diagonal, beta, v, lower, upper, tol, max_steps):
     return steps, high, low
 
 
+@njit()
+def _extremes(beta, v, lower, upper):
+    """The largest v that may go up and the smallest that may go down; no numbers if there are other such v."""
+    high, low, odd = -np.inf, np.inf, 0.0
+    for t in range(beta.size):
+        odd += 0.0 * v[t]
+        if beta[t] < upper[t]:
+            high = max(high, v[t])
+        if beta[t] > lower[t]:
+            low = min(low, v[t])
+    return high + odd, low + odd
+
+
+@njit()
+def _conjugate_round(K, stride, diagonal, beta, v, lower, upper, tol, max_steps):
+    """Steps along conjugate directions with v in float32, then v of all rows in double.
+
+    They run on the block itself, or on a copy of the rows that still move if these are few. Takes and returns what
+    ``_block_round`` does, whose steps are the last resort.
+    """
+    n = beta.size
+    high, low = _extremes(beta, v, lower, upper)
+    if not high - low > tol or max_steps <= 0:  # also where kernel values are not numbers
+        return 0, high, low, True
+    square, rows = K[: n * stride].reshape(n, stride), _still_movable(beta, v, lower, upper, 0.0, high, low)
+    if 2 * rows.size > n:
+        rows, block, filled, patience = np.arange(n), square, np.full(n, n), 2 * max(n, 500)
+    else:
+        block, filled = np.empty((rows.size, padded(rows.size) + TOGETHER), np.float32), np.zeros(rows.size, np.int64)
+        patience = 50 * max(n, 500)
+    m, middle = rows.size, 0.5 * (high + low)
+    part_beta, part_v = take(beta, rows), np.empty(m, np.float32)
+    for t in range(m):
+        part_v[t] = v[rows[t]] - middle
+    made = compact_steps(square, rows.astype(np.uint64), block, filled, part_beta, part_v, take(lower, rows),
+                         take(upper, rows), ROUNDED * tol, min(max_steps, patience),
+                         np.empty(4 * padded(m), np.float32), np.empty(LONGEST + 2, np.int64),
+                         np.empty((3, m)))  # fmt: skip
+    if made == 0:
+        return _block_round(K, stride, diagonal, beta, v, lower, upper, 0.0, tol, max_steps)
+    change, moved = np.empty(m), 0
+    for t in range(m):
+        r = rows[t]
+        if part_beta[t] != beta[r]:
+            rows[moved], change[moved] = r, beta[r] - part_beta[t]
+            beta[r] = part_beta[t]
+            moved += 1
+    add_rows(square, np.array([[0, n]]), rows, change, moved, v)
+    high, low = _extremes(beta, v, lower, upper)
+    return made, high, low, not high - low > tol or made >= max_steps
+
+
 def optimise_block_in_time(K, stride, diagonal, beta, v, lower, upper, tol, max_steps, kink=0.0):
-    """The same steps as ``optimise_block``, with a look at the clock between rounds; also with a kink at β = 0."""
-    steps, done = 0, False
+    """The same as ``optimise_block``, with a look at the clock between rounds; also with a kink at β = 0.
+
+    Blocks of float32 without a kink are solved along conjugate directions, if there is something to read behind the
+    last row. What is behind rows, up to a multiple of ``TOGETHER``, must be finite.
+    """
+    n, steps, done = beta.size, 0, False
+    last = (n - 1) * stride + padded(n)
+    conjugate = K.dtype == np.float32 and kink == 0.0 and n <= TAGS and n * stride <= K.size >= last
     while not done:
-        made, high, low, done = _block_round(K, stride, diagonal, beta, v, lower, upper, kink, tol, max_steps - steps)
+        problem = K, stride, diagonal, beta, v, lower, upper
+        if conjugate:
+            made, high, low, done = _conjugate_round(*problem, tol, max_steps - steps)
+        else:
+            made, high, low, done = _block_round(*problem, kink, tol, max_steps - steps)
         steps += made
         done = done or time_is_up()
     return steps, high, low

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from svmreduce.core.jit import in_threads, njit
+from svmreduce.core.pair_scans import TOGETHER
 
 LEAST_ROWS = 256  # with fewer the solver may cycle
 
@@ -61,7 +62,8 @@ class WorkingSet:
         self.rows = rows
         room = np.sqrt(max(0.0, megabytes) * 2**20 / rows.dtype.itemsize)
         self.capacity = int(min(rows.n, max(LEAST_ROWS, room)))
-        self.K = np.empty(self.capacity * self.capacity, rows.dtype)
+        # pair steps read whole vectors: what lies behind a row must be finite, and behind the last one memory
+        self.K = np.zeros(self.capacity * self.capacity + TOGETHER, rows.dtype)
         self.stride = 0
         self.members = np.empty(0, np.int64)
         self.diagonal = np.empty(0, rows.dtype)
