@@ -16,16 +16,16 @@ LEAST_ROWS = 256  # with fewer the solver may cycle
 
 
 @njit()
-def _move(K, stride, n, sources, targets):
-    """Rows and columns ``sources`` of n go to the places ``targets``, in place."""
-    for a in range(n):
-        row = K[a * stride :]
+def _move(K, stride, order, sources, targets):
+    """What was at ``order[p]`` goes to p, in place: ``sources``, which are last, to ``targets``; others stay."""
+    for p in range(order.size):
+        row = K[order[p] * stride :]
         for m in range(sources.size):
             row[targets[m]] = row[sources[m]]
-    for m in range(sources.size):
-        source, target = K[sources[m] * stride :], K[targets[m] * stride :]
-        for b in range(n):
-            target[b] = source[b]
+        if order[p] != p:
+            target = K[p * stride :]
+            for b in range(order.size):
+                target[b] = row[b]
 
 
 @njit()
@@ -98,7 +98,7 @@ class WorkingSet:
         """
         order = np.arange(np.count_nonzero(which))
         targets, sources = np.flatnonzero(~which[: order.size]), order.size + np.flatnonzero(which[order.size :])
-        _move(self.K, self.stride, self.size, sources, targets)
         order[targets] = sources
+        _move(self.K, self.stride, order, sources, targets)
         self.members, self.diagonal = self.members[order], self.diagonal[order]
         return order
