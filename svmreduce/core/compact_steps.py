@@ -1,11 +1,11 @@
-"""Pair steps on the few rows that still move, in float32, with kernel rows copied together when they are first used.
+"""Pair steps along conjugate directions, in float32.
 
-For grids of many small problems, and for the engine, which may also give its whole block as it is: then nothing is
-copied. The steps of ``pair_steps.py`` with three differences. A scan knows where its largest value was (``tag_of``), so
-that no second search is needed. A step follows the pair plus the share of the last direction
-that makes both conjugate, as in conjugate gradients, as long as that leads to no bound: about half as many steps at
-large C (Torres-Barrán, Alaíz and Dorronsoro, Faster SVM training via conjugate SMO, Pattern Recognition 2021). And v is
-float32: the caller checks in double.
+For grids of many small problems, and for the engine. Kernel rows of the members are copied together when they are first
+used, or are those of the engine's block as it is. The steps of ``pair_steps.py`` with three differences. A scan knows
+where its largest value was (``tag_of``), so that no second search is needed. A step follows the pair plus the share of
+the last direction that makes both conjugate, as in conjugate gradients, as long as that leads to no bound: about half
+as many steps at large C (Torres-Barrán, Alaíz and Dorronsoro, Faster SVM training via conjugate SMO, Pattern
+Recognition 2021). And v is float32: the caller checks in double.
 
 A direction has up to ``LONGEST`` rows, but a step touches two of them. The direction is scale·part, where a row's part
 only changes when it is in the pair, and total is the sum of step·scale so far. So a row's true coefficient is
@@ -117,18 +117,19 @@ def compact_steps(K, rows, block, filled, beta, v, lower, upper, tol, max_steps,
         q[t], up[t], down[t], half[t] = none, -BARRED, BARRED, none
     if filled[0] < m:  # the first scans read this row
         _fill(K, rows, block, filled, 0)
-    largest = none
+    shortest = BARRED
     for t in range(m):
         part[t] = since[t] = inside[t] = 0.0
         half[t] = np.float32(0.5) * K[rows[t], rows[t]]
-        largest = max(largest, half[t])
+        if half[t] > none:
+            shortest = min(shortest, half[t])
         if beta[t] < upper[t]:
             up[t] = v[t]
         if beta[t] > lower[t]:
             down[t] = v[t]
     count, bend, scale, total = 0, 1.0, 1.0, 0.0  # of the direction d: its rows, dᵀKd, and as said above
     least, most = -np.inf, np.inf
-    best, low, nothing = none, -BARRED, np.float32(NOTHING) * largest
+    best, low, nothing = none, -BARRED, np.float32(NOTHING) * shortest if shortest < BARRED else none
     _, low = step_and_scan(flat, 0, 0, none, none, state, size, low, nothing, tags)
     steps = 0
     while steps < max_steps:

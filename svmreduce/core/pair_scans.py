@@ -24,16 +24,17 @@ from svmreduce.core.registers import Code, number
 TOGETHER = 16  # members
 BARRED = np.float32(1e30)
 TAU = 1e-12  # curvature below this is taken as this: kernels need not be positive definite
-NOTHING = 2.0**-39  # of the diagonal: q is rounded as if this were added, or it would end in denormal numbers, which
-# take ages, where rows are far apart. The square of what is left is no denormal number either.
+# Of the least of the diagonal: added to q and taken off again, so that what is smaller is rounded away. Denormal
+# numbers are slow; the square of what is left is none either.
+NOTHING = 2.0**-39
 AHEAD = 256  # numbers: rows of large blocks come from memory, and are asked for this early
 LEAST_CURVATURE = 0.05  # of the pair's own: where the last direction leaves less, rounding would decide
-
-_FAST = ("nnan", "ninf", "nsz", "reassoc", "contract")
 
 
 class _Scan(Code):
     """Instructions on float32 vectors that end in the largest or least number of an array."""
+
+    flags = ("nnan", "ninf", "nsz", "reassoc", "contract")
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
@@ -42,16 +43,8 @@ class _Scan(Code):
         tags = self.builder.trunc(self.args[-1], ir.IntType(32))  # the last argument of both passes
         self.rest = self.everywhere(self.builder.neg(tags))
 
-    def number(self, x):
-        return ir.Constant(self.vector, [float(x)] * TOGETHER)
-
     def word(self, x):
         return ir.Constant(self.words, [x] * TOGETHER)
-
-    def call(self, name, *arguments, returns=None):
-        kind = ir.FunctionType(returns or self.vector, [one.type for one in arguments])
-        function = cgutils.get_or_insert_function(self.builder.module, kind, f"llvm.{name}.v{TOGETHER}f32")
-        return self.builder.call(function, arguments, fastmath=_FAST)
 
     def product_plus(self, a, b, c):
         return self.call("fmuladd", a, b, c)

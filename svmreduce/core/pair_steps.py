@@ -231,7 +231,7 @@ def optimise_block(K, stride, diagonal, beta, v, lower, upper, tol, max_steps):
 
 @njit()
 def _extremes(beta, v, lower, upper):
-    """The largest v that may go up and the smallest that may go down; no numbers if there are other such v."""
+    """The largest v that may go up and the smallest that may go down; NaN if any v is not finite."""
     high, low, odd = -np.inf, np.inf, 0.0
     for t in range(beta.size):
         odd += 0.0 * v[t]
@@ -247,7 +247,7 @@ def _conjugate_round(K, stride, diagonal, beta, v, lower, upper, tol, max_steps)
     """Steps along conjugate directions with v in float32, then v of all rows in double.
 
     They run on the block itself, or on a copy of the rows that still move if these are few. Takes and returns what
-    ``_block_round`` does, whose steps are the last resort.
+    ``_block_round`` does, which takes over where no step was made, or where rounding made the objective worse.
     """
     n = beta.size
     high, low = _extremes(beta, v, lower, upper)
@@ -269,7 +269,7 @@ def _conjugate_round(K, stride, diagonal, beta, v, lower, upper, tol, max_steps)
                          np.empty((3, m)))  # fmt: skip
     if made == 0:
         return _block_round(K, stride, diagonal, beta, v, lower, upper, 0.0, tol, max_steps)
-    change, moved = np.empty(m), 0
+    v_before, beta_before, change, moved, worse = v.copy(), beta.copy(), np.empty(m), 0, 0.0
     for t in range(m):
         r = rows[t]
         if part_beta[t] != beta[r]:
@@ -277,19 +277,25 @@ def _conjugate_round(K, stride, diagonal, beta, v, lower, upper, tol, max_steps)
             beta[r] = part_beta[t]
             moved += 1
     add_rows(square, np.array([[0, n]]), rows, change, moved, v)
+    for t in range(moved):
+        worse += change[t] * (v_before[rows[t]] + v[rows[t]])
+    if worse > 0.0:
+        for t in range(n):
+            beta[t], v[t] = beta_before[t], v_before[t]
+        return _block_round(K, stride, diagonal, beta, v, lower, upper, 0.0, tol, max_steps)
     high, low = _extremes(beta, v, lower, upper)
     return made, high, low, not high - low > tol or made >= max_steps
 
 
 def optimise_block_in_time(K, stride, diagonal, beta, v, lower, upper, tol, max_steps, kink=0.0):
-    """The same as ``optimise_block``, with a look at the clock between rounds; also with a kink at β = 0.
+    """What ``optimise_block`` does, with a look at the clock between rounds; also with a kink at β = 0.
 
     Blocks of float32 without a kink are solved along conjugate directions, if there is something to read behind the
     last row. What is behind rows, up to a multiple of ``TOGETHER``, must be finite.
     """
     n, steps, done = beta.size, 0, False
     last = (n - 1) * stride + padded(n)
-    conjugate = K.dtype == np.float32 and kink == 0.0 and n <= TAGS and n * stride <= K.size >= last
+    conjugate = K.dtype == np.float32 and kink == 0.0 and n <= TAGS and max(n * stride, last) <= K.size
     while not done:
         problem = K, stride, diagonal, beta, v, lower, upper
         if conjugate:

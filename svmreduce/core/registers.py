@@ -9,7 +9,8 @@ of them is a few vectors.
 
 A panel of many features is longer than the first-level cache, so sparse rows meet it in parts of ``IN_CACHE`` features.
 
-Every sum is made feature after feature wherever its rows lie, so it depends on its two rows alone, to the last bit.
+Every inner product and distance is made feature after feature wherever its rows lie, so it depends on its two rows
+alone, to the last bit.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from numba import types
 from numba.core import cgutils, config
 from numba.extending import intrinsic
 
-from svmreduce.core.vector import LN2, LOG2_E, POWERS_32, POWERS_64
+from svmreduce.core.vector import LEAST_32, LEAST_64, LN2, LOG2_E, POWERS_32, POWERS_64
 
 TOGETHER = 4  # dense left rows
 _FEATURES = config.CPU_FEATURES or binding.get_host_cpu_features().flatten()
@@ -29,7 +30,6 @@ IN_CACHE = 128  # features of a sparse panel
 SINGLE_SUMS = 8  # panels whose products are added up in single precision, if values are single, before they go to a sum
 
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
-FAST = ("nnan", "ninf", "nsz", "reassoc", "contract")  # for numbers that are known to be finite
 
 
 def number(value):
@@ -38,6 +38,8 @@ def number(value):
 
 class Code:
     """Instructions on vectors of one type."""
+
+    flags = ()  # what LLVM may assume of numbers
 
     def __init__(self, context, builder, signature, args):
         self.context, self.builder, self.signature, self.args = context, builder, signature, args
@@ -87,17 +89,18 @@ class Code:
         kind = ir.FunctionType(returns or self.vector, [one.type for one in arguments])
         name = f"llvm.{name}.v{self.vector.count}f{8 * self.bytes}"
         function = cgutils.get_or_insert_function(self.builder.module, kind, name)
-        return self.builder.call(function, arguments, fastmath=FAST)
+        return self.builder.call(function, arguments, fastmath=self.flags)
 
     def number(self, x):
         """A vector of a constant."""
         return ir.Constant(self.vector, [float(x)] * self.vector.count)
 
     def exp_negative(self, x):
-        """exp(x) of x <= 0, as ``vector.exp_negative`` has it, to the bit."""
+        """exp(x) of x <= 0, as ``vector.exp_negative`` has it. What is not a number stays so."""
         builder, single = self.builder, self.bytes == 4
-        least, powers = (-87.0, POWERS_32) if single else (-700.0, POWERS_64)
-        x = self.call("maxnum", x, self.number(least))
+        least, powers = (LEAST_32, POWERS_32) if single else (LEAST_64, POWERS_64)
+        least = self.number(least)
+        x = builder.select(builder.fcmp_ordered(">", least, x), least, x)
         t = builder.fmul(x, self.number(LOG2_E))
         n = self.call("rint", t)
         if single:
@@ -122,7 +125,7 @@ class Code:
         kind = ir.FunctionType(ir.DoubleType(), [ir.DoubleType(), wide])
         name = f"llvm.vector.reduce.fadd.v{self.vector.count}f64"
         function = cgutils.get_or_insert_function(self.builder.module, kind, name)
-        return self.builder.call(function, [ir.Constant(ir.DoubleType(), 0.0), x], fastmath=FAST)
+        return self.builder.call(function, [ir.Constant(ir.DoubleType(), 0.0), x], fastmath=("reassoc",))
 
 
 def _dense_sums(of_differences: bool, taken_off: bool = False, radial: bool = False):
@@ -261,7 +264,8 @@ def radial_sum(typing, A, at, count, factor, coef):
             builder.store(ir.Constant(code.vector, None), single)
             for c in range(SPARSE_PANEL):
                 place = builder.add(panel, number(c * lanes))
-                power = code.call("minnum", builder.fmul(factor, code.load(row, place)), code.number(0))
+                power, zero = builder.fmul(factor, code.load(row, place)), code.number(0)
+                power = builder.select(builder.fcmp_ordered("<", zero, power), zero, power)
                 code.add_product(code.exp_negative(power), code.load(weight, place), single)
             builder.store(builder.fadd(builder.load(total), code.total(builder.load(single))), total)
         return builder.load(total)

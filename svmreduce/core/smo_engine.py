@@ -363,6 +363,8 @@ class _Search:
 
     def result(self) -> DualSolution:
         self._round_to_bounds()
+        if not self.beta.any():  # whatever rounding left of those that went back to zero
+            self.v = self.target.astype(np.float64)
         free = (self.lower < self.beta) & (self.beta < self.upper)
         if self.kink > 0.0:
             free &= self.beta != 0

@@ -65,7 +65,7 @@ def _weighted_sums(A, coef, sums):
 
 @njit()
 def _radial_product_part(gamma, left, left_rows, right, right_rows, coef, tile, width, out):
-    """The same for one row of coefficients, the kernel exp(−gamma·‖x − z‖²) and dense rows of few features."""
+    """out[i] += Σ_j exp(−gamma·‖x_i − z_j‖²)·coef[j], for dense rows of few features."""
     X, real = left[0].reshape(-1), left[0].dtype.type
     d = left[0].shape[1]
     starts, sums = np.empty(TOGETHER, np.int64), np.empty(TOGETHER)
@@ -87,17 +87,17 @@ def product_part(mode, code, gamma, coef0, degree, left, left_rows, right, right
     if mode == DIFFERENCES and code == RBF and coef.shape[0] == 1 and left[0].shape[1] > 0:
         _radial_product_part(gamma, left, left_rows, right, right_rows, coef[0], tile, width, out[0])
         return
-    real = left[4].dtype.type
+    real, at_once = left[4].dtype.type, code == RBF and mode >= SCATTER and coef.shape[0] == 1
     for j0 in range(0, right_rows.size, tile):
         columns = right_rows[j0 : j0 + tile]
         panels = panels_of(mode, right, columns, slot, width)
         right_norm = padded(right[4], columns, width, right[4])
-        weights = padded(coef[0, j0:], np.arange(columns.size), width, right[4])
+        weights = padded(coef[0, j0:], np.arange(columns.size if at_once else 0), width, right[4])
         room = np.empty(LEFT * right_norm.size, right_norm.dtype)
         for i0 in range(0, left_rows.size, LEFT):
             rows = left_rows[i0 : i0 + LEFT]
             A = room[: rows.size * right_norm.size].reshape((rows.size, right_norm.size))
-            if code == RBF and mode >= SCATTER and coef.shape[0] == 1:
+            if at_once:
                 fill_with_sums(mode, code, left, rows, panels, width, take(left[4], rows), right_norm, slot, A)
                 factor = real(2.0 * gamma)  # of minus half the squared distances
                 for i in range(rows.size):

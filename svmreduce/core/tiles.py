@@ -1,4 +1,5 @@
-"""Kernel values, in tiles: the only place that evaluates a kernel. ``tile_loops.py`` goes over all tiles of a matrix.
+"""Kernel values, in tiles. ``tile_loops.py`` goes over all tiles of a matrix; both, and the instructions of
+``registers.py``, are the only places that evaluate kernels.
 
 A *tile* is a block of left rows against a few hundred right rows, which lie transposed and dense in panels
 (``registers.py``). Four ways fill a tile, chosen once per matrix:

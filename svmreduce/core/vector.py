@@ -60,6 +60,18 @@ def _nearest(typing, x):
     return x(x), generate
 
 
+@intrinsic
+def _fused(typing, a, b, c):
+    """a·b + c with one rounding, whatever else the compiler may do to the sums around it."""
+
+    def generate(context, builder, signature, args):
+        kind = args[0].type
+        function = builder.module.declare_intrinsic("llvm.fma", [kind], ir.FunctionType(kind, [kind] * 3))
+        return builder.call(function, args)
+
+    return a(a, a, a), generate
+
+
 TAGS = 2**16  # places that fit into the low bits of a float32, with seven left for its size
 
 
@@ -69,6 +81,7 @@ def tag_of(x, tags):
     return np.int64(_float32_as_bits(x)) & (tags - 1)
 
 
+LEAST_32, LEAST_64 = -64.0, -700.0  # less is taken as this: products with coefficients are not denormal numbers
 LOG2_E = 1.4426950408889634
 LN2 = 6.93147180369123816490e-01, 1.90821492927058770002e-10  # in two parts: a few bits less, and the rest
 # exp on a short interval as a polynomial, from the highest power to the constant: of 2^f, and of e^f (Taylor's series)
@@ -79,7 +92,7 @@ POWERS_64 = tuple(1.0 / math.factorial(k) for k in range(13, -1, -1))
 @register_jitable(inline="always")
 def _exp32(x):
     """exp(x) for x <= 0, within 2 ulp of absolute size one. A scalar libm call would not vectorise."""
-    t = max(x, np.float32(-87.0)) * np.float32(LOG2_E)
+    t = max(x, np.float32(LEAST_32)) * np.float32(LOG2_E)
     n = _nearest(t)
     f = t - n  # 2^f on [-1/2, 1/2]
     p = np.float32(POWERS_32[0])
@@ -95,23 +108,23 @@ def _exp32(x):
 @register_jitable(inline="always")
 def _exp64(x):
     """exp(x) for x <= 0: ln 2 in two parts, then the Taylor series to degree 13."""
-    x = max(x, -700.0)
+    x = max(x, LEAST_64)
     n = np.floor(x * LOG2_E + 0.5)
-    f = (x - n * LN2[0]) - n * LN2[1]
-    p = 1.6059043836821613e-10
-    p = p * f + 2.08767569878681e-09
-    p = p * f + 2.505210838544172e-08
-    p = p * f + 2.755731922398589e-07
-    p = p * f + 2.7557319223985893e-06
-    p = p * f + 2.48015873015873e-05
-    p = p * f + 1.984126984126984e-04
-    p = p * f + 1.388888888888889e-03
-    p = p * f + 8.333333333333333e-03
-    p = p * f + 4.1666666666666664e-02
-    p = p * f + 1.6666666666666666e-01
-    p = p * f + 0.5
-    p = p * f + 1.0
-    p = p * f + 1.0
+    f = _fused(-n, LN2[1], _fused(-n, LN2[0], x))
+    p = POWERS_64[0]
+    p = p * f + POWERS_64[1]
+    p = p * f + POWERS_64[2]
+    p = p * f + POWERS_64[3]
+    p = p * f + POWERS_64[4]
+    p = p * f + POWERS_64[5]
+    p = p * f + POWERS_64[6]
+    p = p * f + POWERS_64[7]
+    p = p * f + POWERS_64[8]
+    p = p * f + POWERS_64[9]
+    p = p * f + POWERS_64[10]
+    p = p * f + POWERS_64[11]
+    p = p * f + POWERS_64[12]
+    p = p * f + POWERS_64[13]
     return p * _bits_as_float64((np.int64(np.int32(n)) + np.int64(1023)) << np.int64(52))
 
 

@@ -49,7 +49,7 @@ def test_the_number_of_steps_is_limited():
     assert steps == 50 and high - low > 1e-3
 
 
-def test_more_places_than_fit_into_thirteen_bits():
+def test_more_members_than_a_grid_search_has():
     """The kernel is a number on the diagonal and nothing elsewhere: the solution is known."""
     n = 9001
     K, y = np.zeros(n * n + TOGETHER, np.float32), np.where(np.arange(n) < 4000, 1.0, -1.0)

@@ -369,3 +369,24 @@ def test_the_rows_of_a_pair_meet_the_conditions_of_their_own_problem():
         pair = np.flatnonzero((y == i) | (y == j))
         target = np.where(y[pair] == i, 1.0, -1.0)
         assert _violation(K[np.ix_(pair, pair)], target, beta[pair], 2.0) <= 1e-3
+
+
+def test_rows_that_are_not_numbers_are_never_called_solved():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 2)), np.where(np.arange(200) % 2, 1.0, -1.0)
+    X[3] = np.nan
+    assert not smo_engine.solve(
+        X, y, np.minimum(10 * y, 0), np.maximum(10 * y, 0), KernelSpec("rbf", 1.0), max_iter=10_000
+    ).converged
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_short_rows_count_beside_long_ones(seed):
+    """Their kernel values are far below the largest; steps that lose them go up, not down."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 5)) * np.exp(2 * rng.normal(size=(300, 1)))
+    length = np.linalg.norm(X, axis=1)
+    y = np.where(np.sin(3 * X[:, 0] / length) + 0.3 * rng.normal(size=300) > 0, 1.0, -1.0)
+    kernel = KernelSpec("poly", gamma=1.0, coef0=0.0, degree=5)
+    found = smo_engine.solve(14 * X / length.max(), y, np.minimum(1e9 * y, 0), np.maximum(1e9 * y, 0), kernel)
+    assert found.converged and found.n_iter < 10_000
