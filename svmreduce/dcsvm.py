@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from svmreduce.checks import NOT_NEGATIVE, SWITCH, Rule, check_parameters, is_whole
-from svmreduce.core.jit import in_threads, resolve_threads
 from svmreduce.core.kernel_values import single_threaded_blas
 from svmreduce.core.svm_problems import epsilon_svr
+from svmreduce.core.threads import in_threads, resolve_threads
 from svmreduce.errors import InputError
 from svmreduce.kernels import KERNELS
 from svmreduce.model import ClusterModel

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from svmreduce.checks import COUNT, NOT_NEGATIVE, POSITIVE, PROBABILITY, SWITCH, check_parameters, one_of
-from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernel_values import FLOAT32_TOL, single_threaded_blas, suitable_rows
+from svmreduce.core.threads import resolve_threads
 from svmreduce.errors import InputError
 from svmreduce.kernels import parse_kernel
 from svmreduce.parameters import Parameters

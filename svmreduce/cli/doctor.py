@@ -69,7 +69,7 @@ def doctor(as_json):
 def _machine() -> dict:
     import psutil
 
-    from svmreduce.core.jit import available_threads
+    from svmreduce.core.threads import available_threads
 
     memory = psutil.virtual_memory()
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

@@ -1,23 +1,16 @@
-"""One way to compile, one way to use several cores.
+"""One way to compile.
 
 Numba's disk cache does not notice an edit in *another* file, so a changed helper would keep its old
 values through a cached caller. The cache folder is therefore named by a hash of every file in core. Their place and
 time are in the hash, too: numba compiles anew for a copy elsewhere, and a mark of compiled code must not say otherwise.
-
-Loops run on plain threads that call ``nogil`` functions: threads sleep when idle (OpenMP's spin), the
-count is exactly what was asked for, and nothing breaks when two callers work at once. Work that is itself
-divided runs undivided on its thread: it would wait for threads that wait for it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import threading
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from contextlib import contextmanager, suppress
-from functools import cache
 from pathlib import Path
 from time import perf_counter
 
@@ -146,75 +139,3 @@ def take(values, rows):
     for i in range(rows.size):
         out[i] = values[rows[i]]
     return out
-
-
-def available_threads() -> int:
-    """The cores this process may use, or ``SVMREDUCE_THREADS``."""
-    given = os.environ.get("SVMREDUCE_THREADS")
-    if given and given.isdigit() and int(given) > 0:
-        return int(given)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def resolve_threads(threads: int | None) -> int:
-    return available_threads() if threads is None or threads <= 0 else int(threads)
-
-
-_here = threading.local()
-
-
-def _mark_as_ours() -> None:
-    _here.in_pool = True
-
-
-def _threads_to_use(threads: int) -> int:
-    """As asked for, but one on a thread that already does its share of something larger."""
-    return 1 if getattr(_here, "in_pool", False) else threads
-
-
-@cache
-def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, thread_name_prefix="svmreduce", initializer=_mark_as_ours)
-
-
-if hasattr(os, "register_at_fork"):  # a forked child has the pool's memory but not its threads
-    os.register_at_fork(after_in_child=_pool.cache_clear)
-
-
-def in_threads(work: Callable[[int], object], jobs: int, threads: int) -> list:
-    """``[work(0), …, work(jobs-1)]``, on that many threads; the first error stops the rest."""
-    threads = _threads_to_use(threads)
-    if threads <= 1 or jobs <= 1:
-        return [work(job) for job in range(jobs)]
-    return list(_pool(threads).map(work, range(jobs)))
-
-
-def in_threads_as_they_come(produce: Callable[[int], Iterable], work: Callable, jobs: int, threads: int) -> list:
-    """``work(item)`` for every item of ``produce(0)``, …, ``produce(jobs-1)``, in that order, in one list.
-
-    An item is worked on as soon as a thread is free, so that one long ``produce`` keeps no other thread idle.
-    """
-    threads = _threads_to_use(threads)
-    if threads <= 1:
-        return [work(item) for job in range(jobs) for item in produce(job)]
-    pool = _pool(threads)
-    failed = []
-
-    def watched(task, *arguments):
-        if failed:  # the first error stops the rest
-            return None
-        try:
-            return task(*arguments)
-        except BaseException as error:
-            failed.append(error)
-            raise
-
-    def submit_all(job):
-        return [pool.submit(watched, work, item) for item in produce(job)]
-
-    producers = [pool.submit(watched, submit_all, job) for job in range(jobs)]
-    answers = [answer for producer in producers for answer in producer.result() or ()]
-    results = [answer.result() for answer in answers]
-    if failed:
-        raise failed[0]
-    return results

@@ -14,13 +14,14 @@ from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
 from svmreduce.core import tile_loops, tiles
-from svmreduce.core.jit import in_threads, resolve_threads
 from svmreduce.core.row_parts import ReadyPart, RowPart, csr_rows, full_columns, split_columns, without_zeros
+from svmreduce.core.threads import in_threads, in_turns, resolve_threads
 from svmreduce.core.tiles import DIFFERENCES, KMOD, LEFT, LINEAR, MIXED, POLY, PRODUCT, RADIAL, SCATTER, TABLE
 from svmreduce.errors import InputError
 
 FEW_FEATURES = 64  # up to here differences cost little more than products
 TILE = 512  # right rows in a tile
+FEW_VALUES = 200_000  # not worth to wake a thread for
 STRIPS = 16  # of half a matrix, whatever the number of threads
 BAND = 256  # left rows of a mixture or a table at a time
 MANY_COLUMNS = 1 << 16  # sparse columns are renumbered beyond this
@@ -169,20 +170,20 @@ class KernelRows:
         if diagonal is None:
             diagonal = columns.size
 
-        def work(low, high):
-            tile_loops.block_part(*self.parameters(), self.arrays, rows[low:high], right.arrays, columns, self.tile,
-                             self.panel, self._slot(), out[low * stride :], stride, diagonal + low)  # fmt: skip
+        def loop(turns):
+            tile_loops.block_part(*self.parameters(), self.arrays, rows, right.arrays, columns, self.tile, self.panel,
+                                  self._slot(), turns, out, stride, diagonal)  # fmt: skip
 
-        self._over_left_tiles(work, rows.size, threads)
+        self._in_turns(loop, rows.size, columns.size, threads)
 
     def add_products(self, rows, right, columns, coef, out, threads=1):
         """out[k, i] += Σ_j k(row i, column j)·coef[k, j]."""
 
-        def work(low, high):
-            tile_loops.product_part(*self.parameters(), self.arrays, rows[low:high], right.arrays, columns,
-                          coef, self.tile, self.panel, self._slot(), out[:, low:high])  # fmt: skip
+        def loop(turns):
+            tile_loops.product_part(*self.parameters(), self.arrays, rows, right.arrays, columns, coef, self.tile,
+                                    self.panel, self._slot(), turns, out)  # fmt: skip
 
-        self._over_left_tiles(work, rows.size, threads)
+        self._in_turns(loop, rows.size, columns.size, threads)
 
     def products_with_all(self, coef, threads=1):
         """K·coef of all rows, from half of K: strips of equal area, whose sums are added in their order."""
@@ -196,12 +197,13 @@ class KernelRows:
 
         return sum(in_threads(work, STRIPS, threads))
 
-    def _over_left_tiles(self, work, rows, threads):
-        """Share whole tiles among threads: the same tiles whatever the count, so the same rounding."""
-        tiles_in_all = math.ceil(rows / LEFT)
-        pieces = 1 if threads == 1 else min(4 * threads, tiles_in_all)  # a few each, to even out unequal speed
-        edges = [min(rows, tiles_in_all * p // pieces * LEFT) for p in range(pieces + 1)] if rows else [0]
-        in_threads(lambda p: work(edges[p], edges[p + 1]), len(edges) - 1, threads)
+    def _in_turns(self, loop, rows, columns, threads):
+        """Tiles are the same whatever the number of threads, and so is the order of sums: the same rounding."""
+        parts = tile_loops.parts_of(rows)
+        if rows * columns < FEW_VALUES:
+            threads = 1
+        if parts:
+            in_turns(loop, parts, min(threads, parts))
 
 
 class MixedRows:

@@ -17,9 +17,9 @@ from __future__ import annotations
 import numpy as np
 
 from svmreduce.core import lasvm_steps
-from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernel_values import FLOAT32_TOL, single_threaded_blas, suitable_rows
 from svmreduce.core.lasvm_steps import INSERTED, NOTHING, SIZE, STAGE, STEPS, TURN
+from svmreduce.core.threads import resolve_threads
 from svmreduce.core.watch import time_is_up
 
 SELECTIONS = {"random": lasvm_steps.RANDOM, "gradient": lasvm_steps.GRADIENT, "active": lasvm_steps.ACTIVE}

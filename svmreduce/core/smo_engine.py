@@ -23,9 +23,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernel_values import FLOAT32_TOL, kernel_rows, single_threaded_blas, suitable_rows
 from svmreduce.core.pair_steps import optimise_block_in_time
+from svmreduce.core.threads import resolve_threads
 from svmreduce.core.tiles import RADIAL
 from svmreduce.core.violations import violations, worst_pair
 from svmreduce.core.watch import time_is_up
@@ -94,11 +94,11 @@ def solve(
     """
     if max_iter < 0:
         max_iter = max(10_000_000, 100 * X.shape[0])
-    search = _Search(X, target, lower, upper, kernel, tol, cache_mb, max_iter, seed, resolve_threads(threads), first,
-                     start, kink, unit, factor)  # fmt: skip
     with single_threaded_blas:
+        search = _Search(X, target, lower, upper, kernel, tol, cache_mb, max_iter, seed, resolve_threads(threads),
+                         first, start, kink, unit, factor)  # fmt: skip
         search.run()
-    return search.result()
+        return search.result()
 
 
 class _Search:
@@ -120,6 +120,7 @@ class _Search:
         # Free rows of the working set fix the intercept. While it has none, any value in a bracket will do
         # for it, and the near rows decide.
         self.intercept, self.bracket = 0.0, (-np.inf, np.inf)
+        self.worst = None  # the worst pair among the near rows
         self.n_iter = self.kernel_evals = self.repairs = self.rounds = 0
         self.near, self.every = np.zeros(self.n, bool), np.ones(self.n, bool)
         self.knows_objective = False  # whether v is double where β is not zero
@@ -155,7 +156,7 @@ class _Search:
             steps_before = self.n_iter
             self._optimise_with(new, SAFETY * stage_tol)
             idle_rounds = idle_rounds + 1 if self.n_iter == steps_before else 0
-            gap = self._gap(self.near)
+            gap = _gap_of(*self.worst[:2])
             self.rounds += 1
             if time_is_up(
                 rounds=self.rounds, steps=self.n_iter, rows=int(self.near.sum()), gap=float(gap) / self.factor
@@ -163,6 +164,7 @@ class _Search:
                 break
             if self.n_iter >= self.step_limit < self.max_iter:
                 self._go_on_in_double()
+                self.worst = self._worst_pair(self.near)
             elif gap <= stage_tol:
                 self._update_far()
                 if self._gap() <= self.tol and self._certified():
@@ -172,6 +174,7 @@ class _Search:
                 if self.all_known:
                     self.near = self._violation() > -self.far
                     self.near[self.work.members] = True
+                self.worst = self._worst_pair(self.near)
             new = self._next_rows(stage_tol)
         self._update_far()
 
@@ -195,12 +198,13 @@ class _Search:
         self.beta = np.array(self.start, dtype=np.float64)
         self._subtract_products(np.arange(self.n), np.arange(self.n), self.beta)
         self._know_all_rows()
-        self.intercept = _middle(*self._extremes())
+        self.intercept = _middle(*self._worst_pair()[:2])
         if self.unit is None:
             self._measure_in(float(self.v.std()) or 1.0)
         else:  # near the solution: all rows at the margin at once
             self.batch = self.work.capacity
         self.near = self._violation() > -self.far
+        self.worst = self._worst_pair(self.near)
         return self._next_rows(self.rough)
 
     def _optimise_with(self, new, tol):
@@ -219,7 +223,8 @@ class _Search:
         others = self.near.copy()
         others[members] = False
         self._subtract_products(np.flatnonzero(others), members, change)
-        self.intercept = np.clip(_middle(*self._extremes(self.near)), *self.bracket)
+        self.worst = self._worst_pair(self.near)
+        self.intercept = np.clip(_middle(*self.worst[:2]), *self.bracket)
 
     def _know_all_rows(self):
         """All rows' v is that of β. From here on the far rows keep it, and the near rows know how it changes."""
@@ -236,7 +241,7 @@ class _Search:
                 unsafe = ~self.near
             self._subtract_products(np.flatnonzero(unsafe), np.arange(self.n), change)
             self.near |= unsafe
-            self.intercept = np.clip(_middle(*self._extremes()), *self.bracket)
+            self.intercept = np.clip(_middle(*self._worst_pair()[:2]), *self.bracket)
         self.all_known = bool(self.near.all())
         if self.all_known:
             self._know_all_rows()
@@ -261,7 +266,7 @@ class _Search:
         """The worst violators outside the working set; rows of no more use leave to make room."""
         violation = self._violation()
         # The worst pair must meet in the working set: that is what makes every round a step forward
-        violation[list(self._worst_pair(self.near)[2:])] = np.inf
+        violation[list(self.worst[2:])] = np.inf
         members = self.work.members
         # an empty working set (precision was just raised) wants the rows at the margin back as well
         candidate = self.near & (violation > (0.4 * stage_tol if members.size else -0.1 * self.far))
@@ -275,14 +280,14 @@ class _Search:
             new = new[np.argpartition(-violation[new], wanted)[:wanted]]
         useful = violation[members] > -IDLE * self.far
         if 4 * np.sum(~useful) > members.size or members.size + new.size > capacity:
-            self.work.keep(useful)  # moving rows is not free: a few idle ones may stay
+            self.work.keep(useful, self.threads)  # moving rows is not free: a few idle ones may stay
             members = self.work.members
         excess = self.work.size + new.size - capacity
         if excess > 0:
             order = np.argsort(violation[members], kind="stable")
             keep = np.ones(members.size, bool)
             keep[order[:excess]] = False
-            self.work.keep(keep)
+            self.work.keep(keep, self.threads)
         return new
 
     # ------------------------------------------------------------ optimality
@@ -291,16 +296,12 @@ class _Search:
         """How far each row is on the wrong side, given the intercept; negative on the right side."""
         return violations(self.v, self.beta, self.lower, self.upper, self.kink, self.intercept)
 
-    def _extremes(self, among=None):
-        return self._worst_pair(among)[:2]
-
     def _worst_pair(self, among=None):
         """The largest v that may go up, the smallest that may go down, and their rows; of all rows by default."""
         return worst_pair(self.v, self.beta, self.lower, self.upper, self.kink, self.every if among is None else among)
 
-    def _gap(self, among=None):
-        high, low = self._extremes(among)
-        return np.inf if np.isnan(high - low) else max(0.0, high - low)
+    def _gap(self):
+        return _gap_of(*self._worst_pair()[:2])
 
     def _certified(self):
         """Compute v in double where it could change the verdict, and the objective; true if the tolerance holds."""
@@ -370,13 +371,17 @@ class _Search:
             free &= self.beta != 0
         if not free.any():  # the rows next to the margin decide, however far they are
             self._update_far(all_rows=True)
-            intercept = _middle(*self._extremes())
+            intercept = _middle(*self._worst_pair()[:2])
         else:
             intercept = np.mean(self.v[free] - self.kink * np.sign(self.beta[free]))
         objective = -0.5 * float(self.beta @ (self.target + self._v_of_support())) + self.kink * np.abs(self.beta).sum()
         gap = self._gap()
         return DualSolution(self.beta, float(intercept), objective, gap, self.n_iter, self.kernel_evals,
                          bool(gap <= self.tol))  # fmt: skip
+
+
+def _gap_of(high: float, low: float) -> float:
+    return np.inf if np.isnan(high - low) else max(0.0, high - low)
 
 
 def _middle(high: float, low: float) -> float:

@@ -19,9 +19,9 @@ from scipy import sparse
 from scipy.linalg import lapack, solve_triangular
 
 from svmreduce.core.cutting_plane import cut_part, masked_sum
-from svmreduce.core.jit import in_threads, resolve_threads
 from svmreduce.core.kernel_values import KernelRows, kernel_matrix, suitable_rows
 from svmreduce.core.svmperf_search import Plane
+from svmreduce.core.threads import in_threads, resolve_threads
 from svmreduce.core.tiles import RBF
 
 PIECE = 4096  # rows of a sweep that go together, whatever the number of threads

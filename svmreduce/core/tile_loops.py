@@ -1,5 +1,7 @@
 """What is made of a matrix of kernel values, tile by tile: the matrix itself, its product with coefficients, or both
-halves of a symmetric product at once. Parameters that all have in common are those of ``KernelRows``.
+halves of a symmetric product at once. Parameters that all have in common are those of ``KernelRows``. Threads that run
+the same loop take tiles in turns: those of all left rows with the first right rows, then with the next, so that each
+thread makes its panels once.
 """
 
 from __future__ import annotations
@@ -8,13 +10,14 @@ import numpy as np
 
 from svmreduce.core.jit import njit, take
 from svmreduce.core.registers import TOGETHER, radial_products, radial_sum
+from svmreduce.core.threads import end_stage, next_turn, wait_for_stage
 from svmreduce.core.tiles import (
     DIFFERENCES,
     LEFT,
+    PRODUCT,
     RBF,
     SCATTER,
     clear_slots,
-    dense_panels,
     dense_sums,
     fill,
     fill_with_sums,
@@ -25,31 +28,43 @@ from svmreduce.core.vector import VECTOR
 
 
 @njit()
+def parts_of(rows):
+    """Tiles side by side: what is divided among threads."""
+    return (rows + LEFT - 1) // LEFT
+
+
+@njit()
 def block_part(
-    mode, code, gamma, coef0, degree, left, left_rows, right, right_rows, tile, width, slot, out, stride, diagonal
+    mode, code, gamma, coef0, degree, left, left_rows, right, right_rows, tile, width, slot, turns, out, stride, diagonal
 ):
     """out[i*stride + j] = k(left_rows[i], right_rows[j]); tiles with j > i + diagonal throughout may be left out."""
-    real = left[4].dtype.type
-    for j0 in range(0, right_rows.size, tile):
-        columns = right_rows[j0 : j0 + tile]
-        panels = panels_of(mode, right, columns, slot, width)
-        right_norm = padded(right[4], columns, width, right[4])
-        room = np.empty(LEFT * right_norm.size, right_norm.dtype)
-        for i0 in range(0, left_rows.size, LEFT):
-            rows = left_rows[i0 : i0 + LEFT]
-            if j0 >= i0 + rows.size + diagonal:
-                continue
-            if mode == DIFFERENCES and code == RBF:
-                dense_sums(mode, left[0], rows, panels[0], width, real(-gamma), out[i0 * stride + j0 :], stride,
-                            columns.size)  # fmt: skip
-                continue
-            A = room[: rows.size * right_norm.size].reshape((rows.size, right_norm.size))
-            fill(mode, code, gamma, coef0, degree, left, rows, panels, width, right_norm, slot, A)
-            for i in range(rows.size):
-                for j in range(columns.size):
-                    out[(i0 + i) * stride + j0 + j] = A[i, j]
-        if mode >= SCATTER:
-            clear_slots(right[2], right[3], columns, slot)
+    real, parts, ready = left[4].dtype.type, parts_of(left_rows.size), -1
+    columns, right_norm, room = right_rows[:0], right[4][:0], right[4][:0]
+    panels = (right_norm, right_norm)
+    while True:
+        stage, part = divmod(next_turn(turns), parts)
+        i0, j0 = part * LEFT, stage * tile
+        if j0 >= right_rows.size:
+            return
+        rows = left_rows[i0 : i0 + LEFT]
+        if j0 >= i0 + rows.size + diagonal:
+            continue
+        if stage != ready:
+            if mode >= SCATTER:
+                clear_slots(right[2], right[3], columns, slot)
+            columns, ready = right_rows[j0 : j0 + tile], stage
+            panels = panels_of(mode, right, columns, slot, width)
+            right_norm = padded(right[4], columns, width, right[4])
+            room = np.empty(LEFT * right_norm.size, right_norm.dtype)
+        if mode == DIFFERENCES and code == RBF:
+            dense_sums(mode, left[0], rows, panels[0], width, real(-gamma), out[i0 * stride + j0 :], stride,
+                       columns.size)  # fmt: skip
+            continue
+        A = room[: rows.size * right_norm.size].reshape((rows.size, right_norm.size))
+        fill(mode, code, gamma, coef0, degree, left, rows, panels, width, right_norm, slot, A)
+        for i in range(rows.size):
+            for j in range(columns.size):
+                out[(i0 + i) * stride + j0 + j] = A[i, j]
 
 
 @njit(fastmath=VECTOR)
@@ -64,50 +79,55 @@ def _weighted_sums(A, coef, sums):
 
 
 @njit()
-def _radial_product_part(gamma, left, left_rows, right, right_rows, coef, tile, width, out):
-    """out[i] += Σ_j exp(−gamma·‖x_i − z_j‖²)·coef[j], for dense rows of few features."""
-    X, real = left[0].reshape(-1), left[0].dtype.type
-    d = left[0].shape[1]
+def _radial_products(gamma, left, rows, panels, width, weights, out):
+    """out[i] += Σ_j exp(−gamma·‖x_i − z_j‖²)·weights[j], for dense rows of few features."""
+    X, d, real = left[0].reshape(-1), left[0].shape[1], left[0].dtype.type
     starts, sums = np.empty(TOGETHER, np.int64), np.empty(TOGETHER)
-    for j0 in range(0, right_rows.size, tile):
-        columns = right_rows[j0 : j0 + tile]
-        panels = dense_panels(right[0], columns, width, width)
-        weights = padded(coef[j0:], np.arange(columns.size), width, right[4])
-        for i in range(0, left_rows.size, TOGETHER):
-            for r in range(TOGETHER):
-                starts[r], sums[r] = left_rows[min(i + r, left_rows.size - 1)] * d, 0.0
-            radial_products(X, starts, d, panels, weights.size // width, real(-gamma), weights, sums)
-            for r in range(min(TOGETHER, left_rows.size - i)):
-                out[i + r] += sums[r]
+    for i in range(0, rows.size, TOGETHER):
+        for r in range(TOGETHER):
+            starts[r], sums[r] = rows[min(i + r, rows.size - 1)] * d, 0.0
+        radial_products(X, starts, d, panels, weights.size // width, real(-gamma), weights, sums)
+        for r in range(min(TOGETHER, rows.size - i)):
+            out[i + r] += sums[r]
 
 
 @njit()
-def product_part(mode, code, gamma, coef0, degree, left, left_rows, right, right_rows, coef, tile, width, slot, out):
-    """out[i, :] += Σ_j k(left_rows[i], right_rows[j])·coef[:, j]."""
-    if mode == DIFFERENCES and code == RBF and coef.shape[0] == 1 and left[0].shape[1] > 0:
-        _radial_product_part(gamma, left, left_rows, right, right_rows, coef[0], tile, width, out[0])
-        return
-    real, at_once = left[4].dtype.type, code == RBF and mode >= SCATTER and coef.shape[0] == 1
-    for j0 in range(0, right_rows.size, tile):
-        columns = right_rows[j0 : j0 + tile]
-        panels = panels_of(mode, right, columns, slot, width)
-        right_norm = padded(right[4], columns, width, right[4])
-        weights = padded(coef[0, j0:], np.arange(columns.size if at_once else 0), width, right[4])
-        room = np.empty(LEFT * right_norm.size, right_norm.dtype)
-        for i0 in range(0, left_rows.size, LEFT):
-            rows = left_rows[i0 : i0 + LEFT]
-            A = room[: rows.size * right_norm.size].reshape((rows.size, right_norm.size))
-            if at_once:
-                fill_with_sums(mode, code, left, rows, panels, width, take(left[4], rows), right_norm, slot, A)
-                factor = real(2.0 * gamma)  # of minus half the squared distances
-                for i in range(rows.size):
-                    out[0, i0 + i] += radial_sum(A.reshape(-1), i * right_norm.size, right_norm.size, factor, weights)
-                continue
+def product_part(
+    mode, code, gamma, coef0, degree, left, left_rows, right, right_rows, coef, tile, width, slot, turns, out
+):
+    """out[i, :] += Σ_j k(left_rows[i], right_rows[j])·coef[:, j], for every i in the order of j."""
+    real, parts, ready = left[4].dtype.type, parts_of(left_rows.size), -1
+    at_once = code == RBF and mode != PRODUCT and coef.shape[0] == 1
+    columns, right_norm, room, weights = right_rows[:0], right[4][:0], right[4][:0], right[4][:0]
+    panels = (right_norm, right_norm)
+    while True:
+        stage, part = divmod(next_turn(turns), parts)
+        i0, j0 = part * LEFT, stage * tile
+        if j0 >= right_rows.size:
+            return
+        rows = left_rows[i0 : i0 + LEFT]
+        if stage != ready:
+            if mode >= SCATTER:
+                clear_slots(right[2], right[3], columns, slot)
+            columns, ready = right_rows[j0 : j0 + tile], stage
+            panels = panels_of(mode, right, columns, slot, width)
+            right_norm = padded(right[4], columns, width, right[4])
+            weights = padded(coef[0, j0:], np.arange(columns.size if at_once else 0), width, right[4])
+            room = np.empty(LEFT * right_norm.size, right_norm.dtype)
+        wait_for_stage(turns, part, stage)
+        A = room[: rows.size * right_norm.size].reshape((rows.size, right_norm.size))
+        if at_once and mode == DIFFERENCES:
+            _radial_products(gamma, left, rows, panels[0], width, weights, out[0, i0:])
+        elif at_once:
+            fill_with_sums(mode, code, left, rows, panels, width, take(left[4], rows), right_norm, slot, A)
+            factor = real(2.0 * gamma)  # of minus half the squared distances
+            for i in range(rows.size):
+                out[0, i0 + i] += radial_sum(A.reshape(-1), i * right_norm.size, right_norm.size, factor, weights)
+        else:
             fill(mode, code, gamma, coef0, degree, left, rows, panels, width, right_norm, slot, A)
             for k in range(coef.shape[0]):
                 _weighted_sums(A, coef[k, j0 : j0 + columns.size], out[k, i0 : i0 + rows.size])
-        if mode >= SCATTER:
-            clear_slots(right[2], right[3], columns, slot)
+        end_stage(turns, part, stage)
 
 
 @njit(fastmath=VECTOR)

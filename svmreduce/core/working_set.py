@@ -7,43 +7,73 @@ widened in place when it is used up.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
-from svmreduce.core.jit import in_threads, njit
+from svmreduce.core.jit import njit
 from svmreduce.core.pair_scans import TOGETHER
+from svmreduce.core.threads import in_turns, next_turn
 
 LEAST_ROWS = 256  # with fewer the solver may cycle
+ROWS_IN_TURN = 64
+FEW = 200_000  # values: not worth to wake a thread for
 
 
 @njit()
-def _move(K, stride, order, sources, targets):
+def _move(K, stride, order, sources, targets, turns):
     """What was at ``order[p]`` goes to p, in place: ``sources``, which are last, to ``targets``; others stay."""
-    for p in range(order.size):
-        row = K[order[p] * stride :]
-        for m in range(sources.size):
-            row[targets[m]] = row[sources[m]]
-        if order[p] != p:
-            target = K[p * stride :]
-            for b in range(order.size):
-                target[b] = row[b]
+    while True:
+        p0 = next_turn(turns) * ROWS_IN_TURN
+        if p0 >= order.size:
+            return
+        for p in range(p0, min(order.size, p0 + ROWS_IN_TURN)):
+            row = K[order[p] * stride :]
+            for m in range(sources.size):
+                row[targets[m]] = row[sources[m]]
+            if order[p] != p:
+                target = K[p * stride :]
+                for b in range(order.size):
+                    target[b] = row[b]
 
 
 @njit()
-def _widen(K, n, old, new):
-    """The same n x n values with longer rows, in place: last row first, each towards the back."""
-    for a in range(n - 1, 0, -1):
-        for b in range(n - 1, -1, -1):
-            K[a * new + b] = K[a * old + b]
+def _shift(K, low, high, n, old, new, turns):
+    """n values of the rows from low to high, which lie ``old`` apart, to where they lie ``new`` apart, behind."""
+    while True:
+        a = low + next_turn(turns)
+        if a >= high:
+            return
+        source, target = K[a * old : a * old + n], K[a * new : a * new + n]
+        if a * new >= a * old + n:
+            for b in range(n):
+                target[b] = source[b]
+        else:
+            for b in range(n - 1, -1, -1):
+                target[b] = source[b]
+
+
+def _widen(K, n, old, new, threads):
+    """The same n x n values with longer rows, in place: the last rows first, as many at once as come to lie behind all
+    of the old ones."""
+    high = n
+    while high > 1:
+        low = min(high - 1, -(-high * old // new))
+        in_turns(partial(_shift, K, low, high, n, old, new), 0, threads if n * (high - low) > FEW else 1)
+        high = low
 
 
 @njit()
-def _mirror(K, stride, first, n):
+def _mirror(K, stride, first, n, turns):
     """Copy the rows from ``first`` on, up to the diagonal, into the columns, in tiles: few rows are written at a time,
     each from begin to end, which takes a third of the time that another order takes."""
-    tall, wide = 64, 512
-    for a0 in range(0, n, tall):
+    wide = 512
+    while True:
+        a0 = next_turn(turns) * ROWS_IN_TURN
+        if a0 >= n:
+            return
         for b0 in range(max(first, a0), n, wide):
-            for a in range(a0, min(n, a0 + tall)):
+            for a in range(a0, min(n, a0 + ROWS_IN_TURN)):
                 for b in range(max(b0, a + 1), min(n, b0 + wide)):
                     K[a * stride + b] = K[b * stride + a]
 
@@ -77,21 +107,19 @@ class WorkingSet:
         first, n = self.size, self.size + new.size
         if n > self.stride:
             stride = min(self.capacity, n + n // 16)
-            _widen(self.K, first, self.stride, stride)
+            _widen(self.K, first, self.stride, stride, threads)
             self.stride = stride
         self.members = np.concatenate([self.members, new])
         if values is None:
             self.rows.block(new, self.rows, self.members, self.K[first * self.stride :], self.stride, threads, first)
         else:
             self.K[first * self.stride : first * self.stride + n] = values
-        pieces = 1 if threads == 1 else 4 * threads
-        edges = [first + new.size * p // pieces for p in range(pieces + 1)]
-        in_threads(lambda p: _mirror(self.K, self.stride, edges[p], edges[p + 1]), pieces, threads)
+        in_turns(lambda turns: _mirror(self.K, self.stride, first, n, turns), 0, threads if n * new.size > FEW else 1)
         # from the block itself: a diagonal rounded in another way would spoil the curvature k_ii + k_jj − 2k_ij
         self.diagonal = np.append(self.diagonal, self.K[np.arange(first, n) * (self.stride + 1)])
         return new.size * first + new.size * (new.size + 1) // 2
 
-    def keep(self, which: np.ndarray) -> np.ndarray:
+    def keep(self, which: np.ndarray, threads: int = 1) -> np.ndarray:
         """Keep only the members marked in this mask; the last ones take the places of those that leave.
 
         Returns the old places of the members in their new order.
@@ -99,6 +127,6 @@ class WorkingSet:
         order = np.arange(np.count_nonzero(which))
         targets, sources = np.flatnonzero(~which[: order.size]), order.size + np.flatnonzero(which[order.size :])
         order[targets] = sources
-        _move(self.K, self.stride, order, sources, targets)
+        in_turns(lambda turns: _move(self.K, self.stride, order, sources, targets, turns), 0, threads)
         self.members, self.diagonal = self.members[order], self.diagonal[order]
         return order

@@ -7,8 +7,8 @@ from typing import NoReturn
 
 import numpy as np
 
-from svmreduce.core.jit import in_threads, resolve_threads
 from svmreduce.core.parse import NUMBER, count_bytes
+from svmreduce.core.threads import in_threads, resolve_threads
 from svmreduce.errors import InputError
 
 CHUNK_BYTES = 4 << 20

@@ -24,8 +24,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from svmreduce.core.jit import in_threads, resolve_threads
 from svmreduce.core.kernel_values import single_threaded_blas
+from svmreduce.core.threads import in_threads, resolve_threads
 from svmreduce.errors import InputError
 from svmreduce.kernels import PRECOMPUTED, KernelMixture, KernelSpec
 from svmreduce.model.base import TextModel

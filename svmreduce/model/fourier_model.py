@@ -23,8 +23,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from svmreduce.core.cosines import cosines
-from svmreduce.core.jit import in_threads, resolve_threads
 from svmreduce.core.kernel_values import single_threaded_blas
+from svmreduce.core.threads import in_threads, resolve_threads
 from svmreduce.model.base import TextModel
 from svmreduce.model.text import ModelText, header_labels
 from svmreduce.rows import finite_rows

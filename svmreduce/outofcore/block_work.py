@@ -15,7 +15,7 @@ from typing import ClassVar
 from uuid import uuid4
 
 import svmreduce
-from svmreduce.core.jit import resolve_threads
+from svmreduce.core.threads import resolve_threads
 from svmreduce.errors import InputError
 from svmreduce.kernels import GAUSSIANS, PRECOMPUTED, KernelPart, KernelSpec, parse_kernel
 from svmreduce.outofcore.block_sample import BlockSample

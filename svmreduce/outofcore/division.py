@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from svmreduce.core.jit import resolve_threads
+from svmreduce.core.threads import resolve_threads
 from svmreduce.data.scaling import Scaler
 from svmreduce.errors import InputError
 from svmreduce.model import ClusterModel, KernelModel

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from scipy import sparse
 
-from svmreduce.core.jit import in_threads
 from svmreduce.core.kernel_values import single_threaded_blas
+from svmreduce.core.threads import in_threads
 from svmreduce.errors import InputError
 from svmreduce.kernels import KernelSpec
 from svmreduce.outofcore.row_files import RowFiles

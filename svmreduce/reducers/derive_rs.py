@@ -10,8 +10,8 @@ import numpy as np
 from tqdm import tqdm
 
 from svmreduce.checks import COUNT, NOT_NEGATIVE, one_of, whole_number
-from svmreduce.core.jit import in_threads, in_threads_as_they_come, resolve_threads
 from svmreduce.core.kernel_values import single_threaded_blas
+from svmreduce.core.threads import in_threads, in_threads_as_they_come, resolve_threads
 from svmreduce.errors import InputError
 from svmreduce.kernels import kernel_for, parse_kernel
 from svmreduce.parameters import Parameters

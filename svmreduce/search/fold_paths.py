@@ -20,8 +20,8 @@ from scipy import sparse
 
 from svmreduce.core import smo_engine
 from svmreduce.core.cost_paths import bands, block_shape, matrix_from, solve_path
-from svmreduce.core.jit import in_threads, resolve_threads
 from svmreduce.core.kernel_values import FLOAT32_LARGEST, decision_function, kernel_matrix, single_threaded_blas
+from svmreduce.core.threads import in_threads, resolve_threads
 from svmreduce.core.tiles import RADIAL
 from svmreduce.errors import InputError
 from svmreduce.kernels import KernelSpec

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from svmreduce.checks import COUNT, POSITIVE, SWITCH, Rule, is_word, one_of, whole_number
 from svmreduce.core import ball_search
-from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernel_values import suitable_rows
+from svmreduce.core.threads import resolve_threads
 from svmreduce.kernels import KernelSpec
 from svmreduce.parameters import Parameters
 from svmreduce.solvers.base import SVMClassifier, seed_of

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from svmreduce.checks import POSITIVE, SWITCH, Rule
-from svmreduce.core.jit import resolve_threads
+from svmreduce.core.threads import resolve_threads
 from svmreduce.kernels import KERNELS, PRECOMPUTED
 from svmreduce.parameters import Parameters
 from svmreduce.solvers.base import seed_of

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from svmreduce.checks import COUNT, SHARE
-from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernel_values import kernel_matrix, single_threaded_blas
+from svmreduce.core.threads import resolve_threads
 from svmreduce.errors import InputError
 from svmreduce.memory import check_memory
 from svmreduce.parameters import Parameters

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from svmreduce.core.jit import in_threads
+from svmreduce.core.threads import in_threads
 from svmreduce.core.watch import is_watched, share_of_time
 from svmreduce.kernels import PRECOMPUTED, KernelSpec
 from svmreduce.model import KernelModel, LinearModel

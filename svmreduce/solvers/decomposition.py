@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from svmreduce.checks import NOT_NEGATIVE
-from svmreduce.core.jit import resolve_threads
 from svmreduce.core.svm_problems import c_svc, epsilon_svr
+from svmreduce.core.threads import resolve_threads
 from svmreduce.solvers._first_rows import FirstRows, rows_in_order
 from svmreduce.solvers._multiclass import one_sum
 from svmreduce.solvers.base import SVMClassifier, SVMRegressor, seed_of

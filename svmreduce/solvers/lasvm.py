@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import _num_samples, validate_data
 
 from svmreduce.checks import COUNT, SWITCH, one_of
-from svmreduce.core.jit import resolve_threads
 from svmreduce.core.lasvm_search import SELECTIONS, OnlineSearch
 from svmreduce.core.optimality import certify
+from svmreduce.core.threads import resolve_threads
 from svmreduce.core.watch import time_is_up
 from svmreduce.errors import InputError
 from svmreduce.model.class_order import in_class_order

@@ -12,7 +12,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from svmreduce.checks import NOT_NEGATIVE, SHARE, SWITCH
-from svmreduce.core.jit import resolve_threads
+from svmreduce.core.threads import resolve_threads
 from svmreduce.errors import InputError
 from svmreduce.model import KernelModel
 from svmreduce.model.kernel_model import CLASSIFIERS

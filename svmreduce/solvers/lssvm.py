@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
 
-from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernel_values import KernelRows, kernel_matrix, single_threaded_blas, suitable_rows
+from svmreduce.core.threads import resolve_threads
 from svmreduce.errors import InputError
 from svmreduce.parameters import Parameters
 from svmreduce.solvers.base import SVMClassifier

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import linalg
 
-from svmreduce.core.jit import in_threads
+from svmreduce.core.threads import in_threads
 from svmreduce.solvers._landmarks import LandmarkClassifier
 from svmreduce.solvers.liblinear import LOSS, Liblinear
 

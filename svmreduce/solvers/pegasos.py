@@ -10,8 +10,8 @@ from scipy import sparse
 
 from svmreduce.checks import FINITE
 from svmreduce.core import pegasos_passes
-from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernel_values import KernelRows, single_threaded_blas
+from svmreduce.core.threads import resolve_threads
 from svmreduce.core.watch import share_of_time, time_is_up
 from svmreduce.errors import InputError
 from svmreduce.model import LinearModel

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from svmreduce.checks import COUNT, SWITCH
-from svmreduce.core.jit import resolve_threads
+from svmreduce.core.threads import resolve_threads
 from svmreduce.errors import InputError
 from svmreduce.kernels import resolve_gamma
 from svmreduce.memory import check_memory

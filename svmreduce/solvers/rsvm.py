@@ -9,7 +9,7 @@ from scipy import linalg
 from scipy.special import expit
 
 from svmreduce.checks import POSITIVE, one_of
-from svmreduce.core.jit import in_threads
+from svmreduce.core.threads import in_threads
 from svmreduce.errors import InputError
 from svmreduce.solvers._landmarks import LandmarkClassifier
 

@@ -7,9 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from svmreduce.checks import one_of
-from svmreduce.core.jit import resolve_threads
 from svmreduce.core.row_parts import SharedRows
 from svmreduce.core.svm_problems import c_svc
+from svmreduce.core.threads import resolve_threads
 from svmreduce.parameters import Parameters
 from svmreduce.solvers._engine import Engine
 from svmreduce.solvers._multiclass import one_versus_one

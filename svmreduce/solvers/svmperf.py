@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from svmreduce.checks import COUNT, FINITE
-from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernel_values import FLOAT32_TOL, single_threaded_blas
 from svmreduce.core.svmperf_basis import BasisSpace
 from svmreduce.core.svmperf_search import LinearSpace, search
+from svmreduce.core.threads import resolve_threads
 from svmreduce.model import KernelModel
 from svmreduce.parameters import Parameters
 from svmreduce.rows import stacked

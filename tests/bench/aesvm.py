@@ -14,7 +14,7 @@ import numpy as np
 import yaml
 
 from svmreduce.aesvm import AESVC
-from svmreduce.core.jit import available_threads
+from svmreduce.core.threads import available_threads
 from svmreduce.data import catalog, fetching, splitting, synthetic
 from svmreduce.reducers.derive_rs import DeriveRS
 from svmreduce.solvers.libsvm import Libsvm

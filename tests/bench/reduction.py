@@ -10,7 +10,8 @@ from time import perf_counter
 
 import numpy as np
 
-from svmreduce.core.jit import in_threads, njit
+from svmreduce.core.jit import njit
+from svmreduce.core.threads import in_threads
 from svmreduce.data import catalog, fetching, synthetic
 from svmreduce.reducers.derive_rs import DeriveRS
 from tests.bench.output import machine, write

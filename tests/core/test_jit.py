@@ -7,7 +7,8 @@ import threading
 
 import pytest
 
-from svmreduce.core.jit import _source_hash, in_threads, in_threads_as_they_come
+from svmreduce.core.jit import _source_hash
+from svmreduce.core.threads import in_threads, in_threads_as_they_come
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -49,7 +50,7 @@ def test_an_error_in_either_stage_is_raised(threads, where):
 
 
 NESTED = """
-from svmreduce.core.jit import in_threads, in_threads_as_they_come
+from svmreduce.core.threads import in_threads, in_threads_as_they_come
 
 def in_place(jobs):
     return in_threads(lambda k: k, jobs, 2)

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 from tqdm import tqdm
 
 from svmreduce.checks import FINITE, SHARE, SWITCH, Rule, is_word, one_of, whole_number
-from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernel_values import single_threaded_blas
+from svmreduce.core.threads import resolve_threads
 from svmreduce.errors import InputError
 from svmreduce.kernels import parse_kernel
 from svmreduce.parameters import Parameters

@@ -15,7 +15,7 @@ from time import perf_counter
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from svmreduce.core.jit import in_threads, in_threads_as_they_come
+from svmreduce.core.threads import in_threads, in_threads_as_they_come
 from svmreduce.errors import InputError
 from svmreduce.kernels import GAUSSIANS, KernelPart, parse_kernel, resolve_gamma
 from svmreduce.norms import learn_norm

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from svmreduce.checks import COUNT, NOT_NEGATIVE
-from svmreduce.core.jit import resolve_threads
+from svmreduce.core.threads import resolve_threads
 from svmreduce.model import KernelModel
 from svmreduce.solvers._first_rows import FirstRows, rows_in_order
 from svmreduce.solvers._multiclass import one_versus_rest, support_of

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from svmreduce.core.jit import resolve_threads
 from svmreduce.core.kernel_values import KernelRows, single_threaded_blas
+from svmreduce.core.threads import resolve_threads
 from svmreduce.errors import InputError
 from svmreduce.solvers.lp_svr.tube_edges import SIDES, Edges, contest
 from svmreduce.solvers.lp_svr.tube_program import BASIC, LOWER, UPPER, Basis, solve_program
