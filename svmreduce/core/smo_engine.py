@@ -189,9 +189,10 @@ class _Search:
         up, down = order[self.upper[order] > 0], order[self.lower[order] < 0]
         half = size // 2
         take_up = max(half, size - down.size)
-        chosen = np.unique(np.concatenate([up[:take_up], down[: max(half, size - up.size)]]))
-        self.near[chosen] = True
-        return chosen if self.n > size else np.flatnonzero(self.upper > self.lower)
+        marks = np.zeros(self.n, bool)
+        marks[up[:take_up]] = marks[down[: max(half, size - up.size)]] = True
+        self.near |= marks
+        return np.flatnonzero(marks if self.n > size else self.upper > self.lower)
 
     def _rows_of_start(self):
         """Take β from where the caller has it; the rows at the margin and the violators are the working set."""

@@ -32,6 +32,10 @@ def available_threads() -> int:
     given = os.environ.get("SVMREDUCE_THREADS")
     if given and given.isdigit() and int(given) > 0:
         return int(given)
+    return _cores()
+
+
+def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -175,6 +179,7 @@ def in_turns(loop: Callable[[np.ndarray], object], parts: int, threads: int) -> 
             turns[:] = np.iinfo(np.int64).max // 2  # no more turns, nobody waits
             raise
 
+    threads = min(threads, _cores())  # others would wait in vain for those that do not run
     in_threads(share, threads, threads)
 
 

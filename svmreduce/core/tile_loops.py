@@ -35,10 +35,11 @@ def parts_of(rows):
 
 @njit()
 def block_part(
-    mode, code, gamma, coef0, degree, left, left_rows, right, right_rows, tile, width, slot, turns, out, stride, diagonal
+    mode, code, gamma, coef0, degree, left, left_rows, right, right_rows, tile, width, slot, turns, out, stride, shift
 ):
-    """out[i*stride + j] = k(left_rows[i], right_rows[j]); tiles with j > i + diagonal throughout may be left out."""
+    """out[i*stride + j] = k(left_rows[i], right_rows[j]); tiles with j > i + shift throughout may be left out."""
     real, parts, ready = left[4].dtype.type, parts_of(left_rows.size), -1
+    at_once = code == RBF and mode == DIFFERENCES
     columns, right_norm, room = right_rows[:0], right[4][:0], right[4][:0]
     panels = (right_norm, right_norm)
     while True:
@@ -47,7 +48,7 @@ def block_part(
         if j0 >= right_rows.size:
             return
         rows = left_rows[i0 : i0 + LEFT]
-        if j0 >= i0 + rows.size + diagonal:
+        if j0 >= i0 + rows.size + shift:
             continue
         if stage != ready:
             if mode >= SCATTER:
@@ -55,8 +56,8 @@ def block_part(
             columns, ready = right_rows[j0 : j0 + tile], stage
             panels = panels_of(mode, right, columns, slot, width)
             right_norm = padded(right[4], columns, width, right[4])
-            room = np.empty(LEFT * right_norm.size, right_norm.dtype)
-        if mode == DIFFERENCES and code == RBF:
+            room = np.empty(0 if at_once else LEFT * right_norm.size, right_norm.dtype)
+        if at_once:
             dense_sums(mode, left[0], rows, panels[0], width, real(-gamma), out[i0 * stride + j0 :], stride,
                        columns.size)  # fmt: skip
             continue

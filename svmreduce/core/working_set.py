@@ -7,6 +7,7 @@ widened in place when it is used up.
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 import numpy as np
@@ -18,6 +19,7 @@ from svmreduce.core.threads import in_turns, next_turn
 LEAST_ROWS = 256  # with fewer the solver may cycle
 ROWS_IN_TURN = 64
 FEW = 200_000  # values: not worth to wake a thread for
+CACHE_LINE = 64  # bytes
 
 
 @njit()
@@ -89,14 +91,23 @@ class WorkingSet:
     """
 
     def __init__(self, rows, megabytes: float):
-        self.rows = rows
-        room = np.sqrt(max(0.0, megabytes) * 2**20 / rows.dtype.itemsize)
-        self.capacity = int(min(rows.n, max(LEAST_ROWS, room)))
+        self.rows, itemsize = rows, rows.dtype.itemsize
+        self.line = CACHE_LINE // itemsize
+        room = max(0.0, megabytes) * 2**20 / itemsize
+        self.capacity = int(min(rows.n, max(LEAST_ROWS, room / self._width(np.sqrt(room)))))
+        self.widest = self._width(self.capacity)
         # pair steps read whole vectors: what lies behind a row must be finite, and behind the last one memory
-        self.K = np.zeros(self.capacity * self.capacity + TOGETHER, rows.dtype)
+        buffer = np.zeros(self.capacity * self.widest + TOGETHER + self.line, rows.dtype)
+        self.K = buffer[-buffer.ctypes.data // itemsize % self.line :]
         self.stride = 0
         self.members = np.empty(0, np.int64)
         self.diagonal = np.empty(0, rows.dtype)
+
+    def _width(self, n: float) -> int:
+        """A row of at least n values: whole cache lines, and an odd number of them, or columns would share few places
+        in the cache."""
+        lines = math.ceil(n / self.line)
+        return (lines + 1 - lines % 2) * self.line
 
     @property
     def size(self) -> int:
@@ -106,7 +117,7 @@ class WorkingSet:
         """Add rows; returns how many kernel values that took. The values of a single row may be given."""
         first, n = self.size, self.size + new.size
         if n > self.stride:
-            stride = min(self.capacity, n + n // 16)
+            stride = min(self.widest, self._width(n + n // 16))
             _widen(self.K, first, self.stride, stride, threads)
             self.stride = stride
         self.members = np.concatenate([self.members, new])

@@ -231,7 +231,7 @@ class SVMClassifier(ClassifierMixin, BaseSolver):
 
     def _check_targets(self, y):
         super()._check_targets(y)
-        present = len(np.unique(y))
+        present = np.count_nonzero(np.bincount(y))
         if present < 2 or present < len(self.classes_):
             missing = "" if present == len(self.classes_) else " with a weight above zero"
             raise InputError(

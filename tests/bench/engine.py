@@ -33,7 +33,7 @@ def main(arguments):
     options.add_argument("--only", default="", help="problems by name, e.g. a9a,twonorm:20000")
     options.add_argument("--repeats", type=int, default=2)
     options.add_argument("--threads", default="1,2")
-    options.add_argument("--methods", help="only these, separated by ; (our own and LIBSVM always)")
+    options.add_argument("--methods", help="only these and LIBSVM, on one thread, beside our own; separated by ;")
     options.add_argument("--resume", action="store_true", help="go on from the records of the last run")
     given = options.parse_args(arguments)
     sizes = tuple(int(size) for size in given.sizes.split(","))
@@ -41,9 +41,9 @@ def main(arguments):
     RECORDS.parent.mkdir(parents=True, exist_ok=True)
     if not given.resume:
         RECORDS.unlink(missing_ok=True)
-    for threads in (int(threads) for threads in given.threads.split(",")):
-        for name in chosen:
-            measure(name, threads, given.repeats, given.methods and given.methods.split(";"))
+    for name in chosen:
+        threads = [int(threads) for threads in given.threads.split(",")]
+        measure(name, threads, given.repeats, given.methods and given.methods.split(";"))
     records = stored()
     cells = summarise(records)
     names = [name for name in problems.names() if any(record["problem"] == name for record in records)]
@@ -55,13 +55,15 @@ def stored() -> list[dict]:
     return [json.loads(line) for line in RECORDS.read_text().splitlines()] if RECORDS.exists() else []
 
 
-def measure(problem: str, threads: int, repeats: int, chosen: list[str] | None = None) -> None:
+def measure(problem: str, thread_counts: list[int], repeats: int, chosen: list[str] | None = None) -> None:
     """Every method on one problem, interleaved in shuffled order, each fit in a process of its own."""
-    others = [*PEERS, *(CONTROLS if threads == 1 else [])]
-    methods = [OWN, BASE, *(name for name in others if chosen is None or name in chosen)]
+    runs = [(OWN, threads) for threads in thread_counts]
+    for threads in thread_counts if chosen is None else thread_counts[:1]:
+        others = [BASE, *PEERS, *(CONTROLS if threads == 1 else [])]
+        runs += [(name, threads) for name in others if chosen is None or name in (BASE, *chosen)]
     order = random.Random(0)
     for turn in range(repeats):
-        for method in order.sample(methods, len(methods)):
+        for method, threads in order.sample(runs, len(runs)):
             key = (problem, threads, method)
             done = [record for record in stored() if (record["problem"], record["threads"], record["method"]) == key]
             if len(done) > turn or any(record.get("seconds", LONG) >= LONG for record in done):
