@@ -43,7 +43,7 @@ def one_versus_one(
 
     def solve(number):
         i, j = pairs[number]
-        rows = np.sort(np.concatenate([rows_of[i], rows_of[j]]))
+        rows = np.flatnonzero((y == order[i]) | (y == order[j]))
         target = np.where(y[rows] == order[i], 1.0, -1.0)
         begin = {} if start is None else {"start": np.where(target > 0, start[j - 1, rows], start[i, rows])}
         solution = fit_binary(part_of(rows), target, weights[rows], kernel, **begin)
