@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable
+from functools import cache
 from numbers import Integral, Real
 from typing import NamedTuple
 
@@ -102,16 +103,20 @@ def rules_of(method: type) -> dict[str, Rule | None]:
     return rules
 
 
+@cache
+def _defaults_of(method: type) -> dict[str, object]:
+    return {name: one.default for name, one in inspect.signature(method.__init__).parameters.items()}
+
+
 def check_parameters(estimator: BaseEstimator) -> None:
     """Raise an InputError for the first parameter whose value is of a wrong kind or out of range.
 
     None is fine where it is the constructor's own default. Then comes ``check_values`` of a class that has it.
     """
-    rules = rules_of(type(estimator))
-    defaults = inspect.signature(type(estimator).__init__).parameters
+    rules, defaults = rules_of(type(estimator)), _defaults_of(type(estimator))
     for name, value in estimator.get_params(deep=False).items():
         rule = rules.get(name)
-        if rule is None or (value is None and defaults[name].default is None):
+        if rule is None or (value is None and defaults[name] is None):
             continue
         if not rule.is_right(value):
             raise InputError(f"{name} must be {rule.what}, got {value!r}")

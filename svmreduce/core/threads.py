@@ -71,16 +71,22 @@ def _reaches(numbers, place, least, looks):
     return True
 
 
+@njit()
+def _mark(numbers, place):
+    put(numbers, place, 1)
+
+
 class _Helper:
     """A thread that does one task after the other. When there is none it looks out for the next one, then it sleeps."""
 
     def __init__(self):
-        self.tasks, self.given = SimpleQueue(), np.zeros(1, np.int64)
+        self.tasks, self.given, self.giving = SimpleQueue(), np.zeros(1, np.int64), threading.Lock()
         threading.Thread(target=self._work, name="svmreduce", daemon=True).start()
 
     def give(self, task):
-        self.tasks.put(task)
-        self.given[0] += 1
+        with self.giving:  # callers may come at once
+            self.tasks.put(task)
+            self.given[0] += 1
 
     def _work(self):
         for taken in count(1):
@@ -115,7 +121,7 @@ class _Jobs:
                     self.answers[job] = self.work(job)
                 except BaseException as error:
                     self.error = self.error or error
-                self.done[job] = 1
+                _mark(self.done, job)
 
     def help(self):
         self.take_part()
@@ -140,10 +146,11 @@ def in_threads(work: Callable[[int], object], jobs: int, threads: int) -> list:
         shared.wait()
     except BaseException as error:  # such as Ctrl-C between two jobs
         shared.error = error
-    shared.work = None  # a helper that comes too late must not keep its arrays
+    answers = shared.answers
+    shared.work = shared.answers = None  # a helper that comes too late must not keep arrays
     if shared.error is not None:
         raise shared.error
-    return shared.answers
+    return answers
 
 
 @njit()
