@@ -191,3 +191,13 @@ def test_pairs_on_two_threads_are_those_on_one(monkeypatch):
     for other in fitted[1:]:
         np.testing.assert_array_equal(other.n_iter_, fitted[0].n_iter_)
         np.testing.assert_array_equal(other.dual_coef_, fitted[0].dual_coef_)
+
+
+def test_a_fit_can_be_repeated():
+    """Without a random_state too, as in scikit-learn: there the first sample of many rows is no choice."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(3000, 4))
+    y = X.sum(axis=1) + random.normal(size=3000) > 0
+    first, second = (SVC(C=10).fit(X, y) for _ in range(2))
+    np.testing.assert_array_equal(first.n_iter_, second.n_iter_)
+    np.testing.assert_array_equal(first.dual_coef_, second.dual_coef_)

@@ -1,6 +1,6 @@
 """Numbers that several threads read and write at once, elements of an int64 array.
 
-What a thread wrote before ``put`` or ``add`` is there for those who see the new number by ``look`` or ``add``.
+What a thread wrote before ``add`` is there for those who see the new number.
 """
 
 from __future__ import annotations
@@ -26,13 +26,7 @@ def _at(operation):
     return call
 
 
-def _store(builder, pointer, value):
-    builder.store_atomic(value, pointer, "release", 8)
-    return value
-
-
 add = _at(lambda builder, pointer, value: builder.atomic_rmw("add", pointer, value, "acq_rel"))  # the number before
-put = _at(_store)
 _load = _at(lambda builder, pointer, value: builder.load_atomic(pointer, "acquire", 8))
 
 

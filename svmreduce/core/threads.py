@@ -21,9 +21,10 @@ from queue import SimpleQueue
 
 import numpy as np
 
-from svmreduce.core.atomics import add, look, put
+from svmreduce.core.atomics import add, look
 from svmreduce.core.jit import njit
 
+ENDED = 1 << 50  # more turns and stages than there are; times the rows of a tile it does not overflow
 LOOKS_FOR_END, LOOKS_FOR_TASKS = 100_000, 1_000_000  # before a thread sleeps: about 0.1 and 1 ms
 
 
@@ -73,24 +74,25 @@ def _reaches(numbers, place, least, looks):
 
 @njit()
 def _mark(numbers, place):
-    put(numbers, place, 1)
+    add(numbers, place, 1)
 
 
 class _Helper:
     """A thread that does one task after the other. When there is none it looks out for the next one, then it sleeps."""
 
     def __init__(self):
-        self.tasks, self.given, self.giving = SimpleQueue(), np.zeros(1, np.int64), threading.Lock()
+        self.tasks, self.given = SimpleQueue(), np.zeros(1, np.int64)
         threading.Thread(target=self._work, name="svmreduce", daemon=True).start()
 
     def give(self, task):
-        with self.giving:  # callers may come at once
-            self.tasks.put(task)
-            self.given[0] += 1
+        self.tasks.put(task)
+        self.given[0] += 1  # that it changes is what matters
 
     def _work(self):
-        for taken in count(1):
-            _reaches(self.given, 0, taken, LOOKS_FOR_TASKS)
+        while True:
+            given = int(self.given[0])  # before the look into the queue
+            if self.tasks.empty():
+                _reaches(self.given, 0, given + 1, LOOKS_FOR_TASKS)
             self.tasks.get()()
 
 
@@ -124,8 +126,10 @@ class _Jobs:
                 _mark(self.done, job)
 
     def help(self):
-        self.take_part()
-        self.gone.put(None)
+        try:
+            self.take_part()
+        finally:
+            self.gone.put(None)
 
     def wait(self):
         for job in range(self.jobs):
@@ -139,18 +143,22 @@ def in_threads(work: Callable[[int], object], jobs: int, threads: int) -> list:
     if threads <= 1:
         return [work(job) for job in range(jobs)]
     shared = _Jobs(work, jobs)
-    for helper in _some_helpers(threads - 1):
-        helper.give(partial(copy_context().run, shared.help))
     try:
+        for helper in _some_helpers(threads - 1):
+            helper.give(partial(copy_context().run, shared.help))
         shared.take_part()
         shared.wait()
     except BaseException as error:  # such as Ctrl-C between two jobs
         shared.error = error
-    answers = shared.answers
+    error, answers = shared.error, shared.answers
     shared.work = shared.answers = None  # a helper that comes too late must not keep arrays
-    if shared.error is not None:
-        raise shared.error
-    return answers
+    if error is None:
+        return answers
+    shared.error = True  # nor those in the frames of the error
+    try:
+        raise error
+    finally:
+        del error
 
 
 @njit()
@@ -167,8 +175,8 @@ def wait_for_stage(turns, part, stage):
 
 
 @njit()
-def end_stage(turns, part, stage):
-    put(turns, 1 + part, stage + 1)
+def end_stage(turns, part):
+    add(turns, 1 + part, 1)  # to ENDED as well, which must not be taken back
 
 
 def in_turns(loop: Callable[[np.ndarray], object], parts: int, threads: int) -> None:
@@ -183,11 +191,15 @@ def in_turns(loop: Callable[[np.ndarray], object], parts: int, threads: int) -> 
         try:
             loop(turns)
         except BaseException:
-            turns[:] = np.iinfo(np.int64).max // 2  # no more turns, nobody waits
+            turns[:] = ENDED  # no more turns, nobody waits
             raise
 
     threads = min(threads, _cores())  # others would wait in vain for those that do not run
-    in_threads(share, threads, threads)
+    try:
+        in_threads(share, threads, threads)
+    except BaseException:  # such as Ctrl-C while this thread waits
+        turns[:] = ENDED
+        raise
 
 
 @cache

@@ -128,7 +128,7 @@ def product_part(
             fill(mode, code, gamma, coef0, degree, left, rows, panels, width, right_norm, slot, A)
             for k in range(coef.shape[0]):
                 _weighted_sums(A, coef[k, j0 : j0 + columns.size], out[k, i0 : i0 + rows.size])
-        end_stage(turns, part, stage)
+        end_stage(turns, part)
 
 
 @njit(fastmath=VECTOR)

@@ -38,8 +38,9 @@ def worst_pair(v, beta, lower, upper, kink, among):
             largest = up if up > largest else largest
             smallest = down if down < smallest else smallest
             odd |= among_s[t] & (v_s[t] != v_s[t])
-        if odd:
-            return np.nan, low, s, s
+        for t in range(s, e if odd else s):
+            if among[t] and np.isnan(v[t]):
+                return np.nan, low, t, t
         if largest > high:
             high, strip_high = largest, s
         if smallest < low:

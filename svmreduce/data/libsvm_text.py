@@ -69,7 +69,7 @@ def parse_libsvm(
     labels, row_sizes = close_gaps([labels, row_sizes], rows, [answer[0] for answer in answers])
     values, indices = close_gaps([values, indices], slots, [answer[1] for answer in answers])
     if len(labels) == 0 and lines_before is None:
-        raise InputError(f"{name}:1:1: no data rows; give lines of the form 'label index:value …'")
+        raise InputError(f"{name}:1:1: no data rows; give lines of the form 'label index:value …', or a table")
     if left_over:
         for array, what in ((labels, "label"), (values, "value")):
             for place in np.flatnonzero(np.isnan(array)):

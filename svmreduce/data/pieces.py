@@ -107,7 +107,7 @@ def libsvm_pieces(path: Path, n_features: int | None = None, no_label: bool = Fa
         rows += len(y)
         yield Dataset(X, y, str(path))
     if not rows:
-        raise InputError(f"{path}:1:1: no data rows; give lines of the form 'label index:value …'")
+        raise InputError(f"{path}:1:1: no data rows; give lines of the form 'label index:value …', or a table")
 
 
 def in_blocks(parts: Iterable[Part], rows: int) -> Iterator[Part]:

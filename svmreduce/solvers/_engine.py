@@ -67,7 +67,8 @@ class Engine(Parameters):
     def _validate(self, X, y, sample_weight):
         X, y, weights, kept = super()._validate(X, y, sample_weight)
         self._continued = kept if getattr(self, "warm_start", False) else None
-        self._seed = seed_of(self.random_state)  # once: problems that are solved side by side would race for it
+        # once: problems that are solved side by side would race for it; the same for None, since the optimum is one
+        self._seed = seed_of(0 if self.random_state is None else self.random_state)
         return X, y, weights, kept
 
     def _store(self, outcome, X, kept):
