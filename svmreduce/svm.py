@@ -83,8 +83,9 @@ class _Familiar(Engine):
     def _warn_unless_converged(self, out_of_time=False):
         """In scikit-learn's words, which others may look for."""
         if not self.converged_:
+            limit = f"max_iter={self.max_iter}" + (": the engine's own limit" if self.max_iter < 0 else "")
             warnings.warn(
-                f"Solver terminated early (max_iter={self.max_iter}).  Consider pre-processing your data with "
+                f"Solver terminated early ({limit}).  Consider pre-processing your data with "
                 f"StandardScaler or MinMaxScaler.{self._more_advice}",
                 ConvergenceWarning,
                 stacklevel=4,

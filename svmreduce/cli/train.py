@@ -200,10 +200,10 @@ def _write(method, fitted, model, record, data, preparation, choices, warned, as
 
 def _check_guessed_label(train, data, schema, choices) -> None:
     """A table for one class often has no labels: its last column must not be taken for them without a word."""
-    is_named = choices.label is not None or (schema and (schema.label_name or "").casefold() == "label")
-    if schema and not is_named and data.task == "regression":
+    is_named = choices.label is not None or (schema and (schema.label_name or "").casefold() in ("label", "class"))
+    if schema and not is_named and data.y.dtype.kind in "fiu" and not set(data.classes.tolist()) <= {1, -1}:
         name = schema.label if schema.label_name is None else schema.label_name
-        raise InputError(f"{train}: the last column, {name}, holds real numbers and would be left out as the label; "
+        raise InputError(f"{train}: the last column, {name}, holds numbers and would be left out as the label; "
                          "name the column of labels by --label, or add one")  # fmt: skip
 
 

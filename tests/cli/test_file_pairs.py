@@ -225,6 +225,7 @@ def text(frame) -> str:
 DATES = TRAIN.assign(c=pd.date_range("2020-01-01", periods=60).strftime("%Y-%m-%d"))
 NAMES = [f"name {k}" for k in range(60)]
 WHOLE = TRAIN.assign(kind=(100 * TRAIN.a).round().astype(int) + 300)
+COUNTED = TRAIN[["a"]].assign(n=[k % 4 for k in range(60)])
 REFUSED = {
     # id: (train, test or None when training must refuse, options of train, what the line says)
     "a column is missing": (TRAIN, TEST.drop(columns="b"), [], "1 column is missing that the model was trained on: b"),
@@ -232,7 +233,8 @@ REFUSED = {
     "the label's name twice": (text(TRAIN).replace("a,", "kind,", 1), None, [], "names 'kind' twice"),
     "targets of a regression": (TRAIN.assign(kind=TRAIN.a), None, [], "only classifies; try --solver svr"),
     "words for a regression": (TRAIN, None, ["--solver", "svr"], "are words such as no, and svr needs numbers"),
-    "one class without labels": (TRAIN[["a", "b"]], None, ["--solver", "one_class"], "the last column, b, holds real"),
+    "one class without labels": (TRAIN[["a", "b"]], None, ["--solver", "one_class"], "the last column, b, holds numb"),
+    "one class, a count last": (COUNTED, None, ["--solver", "one_class"], "the last column, n, holds numbers"),
     "whole numbers to estimate": (WHOLE, None, [], "different labels in 60 rows are numbers, as of a regression"),
     "names of rows as labels": (TRAIN.assign(kind=NAMES), None, [], "choose the label by --label"),
     "a missing number": (GAPS, None, [], "train:5:1: missing value in column a; missing values by column: a (2); use"),
