@@ -69,13 +69,12 @@ def doctor(as_json):
 def _machine() -> dict:
     import psutil
 
-    from svmreduce.core.threads import available_threads
+    from svmreduce.core.threads import available_threads, cores
 
     memory = psutil.virtual_memory()
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return {
         "cores": os.cpu_count(),
-        "cores_allowed": allowed,
+        "cores_allowed": cores(),
         "threads": available_threads(),
         "load": list(os.getloadavg()) if hasattr(os, "getloadavg") else None,
         "memory_gb": memory.total / 2**30,

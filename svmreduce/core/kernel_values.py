@@ -21,7 +21,6 @@ from svmreduce.errors import InputError
 
 FEW_FEATURES = 64  # up to here differences cost little more than products
 TILE = 512  # right rows in a tile
-FEW_VALUES = 200_000  # not worth to wake a thread for
 STRIPS = 16  # of half a matrix, whatever the number of threads
 BAND = 256  # left rows of a mixture or a table at a time
 MANY_COLUMNS = 1 << 16  # sparse columns are renumbered beyond this
@@ -200,10 +199,8 @@ class KernelRows:
     def _in_turns(self, loop, rows, columns, threads):
         """Tiles are the same whatever the number of threads, and so is the order of sums: the same rounding."""
         parts = tile_loops.parts_of(rows)
-        if rows * columns < FEW_VALUES:
-            threads = 1
         if parts:
-            in_turns(loop, parts, min(threads, parts))
+            in_turns(loop, rows * columns, min(threads, parts), parts)
 
 
 class MixedRows:

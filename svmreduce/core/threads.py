@@ -24,19 +24,21 @@ import numpy as np
 from svmreduce.core.atomics import add, look
 from svmreduce.core.jit import njit
 
+FEW_VALUES = 200_000  # not worth to wake a thread for
 ENDED = 1 << 50  # more turns and stages than there are; times the rows of a tile it does not overflow
 LOOKS_FOR_END, LOOKS_FOR_TASKS = 100_000, 1_000_000  # before a thread sleeps: about 0.1 and 1 ms
 
 
 def available_threads() -> int:
-    """The cores this process may use, or ``SVMREDUCE_THREADS``."""
+    """As many as cores, or ``SVMREDUCE_THREADS``."""
     given = os.environ.get("SVMREDUCE_THREADS")
     if given and given.isdigit() and int(given) > 0:
         return int(given)
-    return _cores()
+    return cores()
 
 
-def _cores() -> int:
+def cores() -> int:
+    """The cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -179,11 +181,12 @@ def end_stage(turns, part):
     add(turns, 1 + part, 1)  # to ENDED as well, which must not be taken back
 
 
-def in_turns(loop: Callable[[np.ndarray], object], parts: int, threads: int) -> None:
+def in_turns(loop: Callable[[np.ndarray], object], values: int, threads: int, parts: int = 0) -> None:
     """Run ``loop(turns)`` on that many threads: a compiled loop that does one task after the other by ``next_turn``.
 
-    Tasks can be small, since nothing of Python is between them. A task may wait for the stages before it of its part of
-    the work; earlier tasks never wait for later ones.
+    Tasks can be small, since nothing of Python is between them; ``values`` says how much they are together, in numbers
+    that are computed or copied. A task may wait for the stages before it of its part of the work; earlier tasks never
+    wait for later ones.
     """
     turns = np.zeros(1 + parts, np.int64)
 
@@ -194,7 +197,7 @@ def in_turns(loop: Callable[[np.ndarray], object], parts: int, threads: int) -> 
             turns[:] = ENDED  # no more turns, nobody waits
             raise
 
-    threads = min(threads, _cores())  # others would wait in vain for those that do not run
+    threads = min(threads, cores()) if values >= FEW_VALUES else 1  # beyond cores they wait for those that do not run
     try:
         in_threads(share, threads, threads)
     except BaseException:  # such as Ctrl-C while this thread waits

@@ -34,6 +34,14 @@ def parts_of(rows):
 
 
 @njit()
+def _ready(mode, right, columns, before, width, slot):
+    """The panels and norms of one tile's right rows; ``before`` are those of this thread's tile before, in ``slot``."""
+    if mode >= SCATTER:
+        clear_slots(right[2], right[3], before, slot)
+    return columns, panels_of(mode, right, columns, slot, width), padded(right[4], columns, width, right[4])
+
+
+@njit()
 def block_part(
     mode, code, gamma, coef0, degree, left, left_rows, right, right_rows, tile, width, slot, turns, out, stride, shift
 ):
@@ -51,11 +59,8 @@ def block_part(
         if j0 >= i0 + rows.size + shift:
             continue
         if stage != ready:
-            if mode >= SCATTER:
-                clear_slots(right[2], right[3], columns, slot)
-            columns, ready = right_rows[j0 : j0 + tile], stage
-            panels = panels_of(mode, right, columns, slot, width)
-            right_norm = padded(right[4], columns, width, right[4])
+            columns, panels, right_norm = _ready(mode, right, right_rows[j0 : j0 + tile], columns, width, slot)
+            ready = stage
             room = np.empty(0 if at_once else LEFT * right_norm.size, right_norm.dtype)
         if at_once:
             dense_sums(mode, left[0], rows, panels[0], width, real(-gamma), out[i0 * stride + j0 :], stride,
@@ -108,11 +113,8 @@ def product_part(
             return
         rows = left_rows[i0 : i0 + LEFT]
         if stage != ready:
-            if mode >= SCATTER:
-                clear_slots(right[2], right[3], columns, slot)
-            columns, ready = right_rows[j0 : j0 + tile], stage
-            panels = panels_of(mode, right, columns, slot, width)
-            right_norm = padded(right[4], columns, width, right[4])
+            columns, panels, right_norm = _ready(mode, right, right_rows[j0 : j0 + tile], columns, width, slot)
+            ready = stage
             weights = padded(coef[0, j0:], np.arange(columns.size if at_once else 0), width, right[4])
             room = np.empty(LEFT * right_norm.size, right_norm.dtype)
         wait_for_stage(turns, part, stage)
@@ -146,12 +148,11 @@ def _both_ways(a, coef, own, sums, most):
 def symmetric_part(mode, code, gamma, coef0, degree, rows, low, high, coef, tile, width, slot, out):
     """out[i] += Σ_j k(i, j)·coef[j] and out[j] += k(i, j)·coef[i], for the rows i from low to high and all j < i; the
     diagonal once. Together, over all i, K·coef for half of the values."""
-    n = rows[4].size
-    every = np.arange(n)
+    every = np.arange(rows[4].size)
+    before = every[:0]
     for j0 in range(0, high, tile):
-        columns = every[j0 : min(high, j0 + tile)]
-        panels = panels_of(mode, rows, columns, slot, width)
-        right_norm = padded(rows[4], columns, width, rows[4])
+        columns, panels, right_norm = _ready(mode, rows, every[j0 : min(high, j0 + tile)], before, width, slot)
+        before = columns
         room = np.empty(LEFT * right_norm.size, right_norm.dtype)
         for i0 in range(low, high, LEFT):
             own = every[i0 : min(high, i0 + LEFT)]
@@ -164,5 +165,3 @@ def symmetric_part(mode, code, gamma, coef0, degree, rows, low, high, coef, tile
                 out[i0 + i] += _both_ways(A[i], coef[j0:], coef[i0 + i], out[j0:], most)
                 if 0 <= most < columns.size:
                     out[i0 + i] += np.float64(A[i, most]) * coef[i0 + i]
-        if mode >= SCATTER:
-            clear_slots(rows[2], rows[3], columns, slot)

@@ -100,7 +100,7 @@ def centred(X, centre, stretch, out, norm):
 
 
 @njit()
-def dense_panels(X, rows, padded, width):
+def _dense_panels(X, rows, padded, width):
     """These rows in panels, transposed: feature f of row j is at [j // width, f, j % width]; zeros up to a multiple of
     ``padded`` rows."""
     d = X.shape[1]
@@ -250,7 +250,7 @@ def panels_of(mode, right, rows, slot, width):
     X, data, indices, indptr, norm = right
     dense = sparse = np.empty(0, norm.dtype)
     if mode != SCATTER:
-        dense = dense_panels(X, rows, width, _dense_width(mode, width))
+        dense = _dense_panels(X, rows, width, _dense_width(mode, width))
     if mode >= SCATTER:
         sparse = _sparse_panels(data, indices, indptr, rows, slot, width)
     return dense, sparse

@@ -18,7 +18,6 @@ from svmreduce.core.threads import in_turns, next_turn
 
 LEAST_ROWS = 256  # with fewer the solver may cycle
 ROWS_IN_TURN = 64
-FEW = 200_000  # values: not worth to wake a thread for
 CACHE_LINE = 64  # bytes
 
 
@@ -61,7 +60,7 @@ def _widen(K, n, old, new, threads):
     high = n
     while high > 1:
         low = min(high - 1, -(-high * old // new))
-        in_turns(partial(_shift, K, low, high, n, old, new), 0, threads if n * (high - low) > FEW else 1)
+        in_turns(partial(_shift, K, low, high, n, old, new), n * (high - low), threads)
         high = low
 
 
@@ -125,7 +124,7 @@ class WorkingSet:
             self.rows.block(new, self.rows, self.members, self.K[first * self.stride :], self.stride, threads, first)
         else:
             self.K[first * self.stride : first * self.stride + n] = values
-        in_turns(lambda turns: _mirror(self.K, self.stride, first, n, turns), 0, threads if n * new.size > FEW else 1)
+        in_turns(partial(_mirror, self.K, self.stride, first, n), n * new.size, threads)
         # from the block itself: a diagonal rounded in another way would spoil the curvature k_ii + k_jj − 2k_ij
         self.diagonal = np.append(self.diagonal, self.K[np.arange(first, n) * (self.stride + 1)])
         return new.size * first + new.size * (new.size + 1) // 2
@@ -138,6 +137,6 @@ class WorkingSet:
         order = np.arange(np.count_nonzero(which))
         targets, sources = np.flatnonzero(~which[: order.size]), order.size + np.flatnonzero(which[order.size :])
         order[targets] = sources
-        in_turns(lambda turns: _move(self.K, self.stride, order, sources, targets, turns), 0, threads)
+        in_turns(partial(_move, self.K, self.stride, order, sources, targets), order.size * sources.size, threads)
         self.members, self.diagonal = self.members[order], self.diagonal[order]
         return order

@@ -12,6 +12,7 @@ import pytest
 
 from svmreduce.core.jit import njit
 from svmreduce.core.threads import (
+    cores,
     end_stage,
     in_threads,
     in_threads_as_they_come,
@@ -185,7 +186,7 @@ def _digits(parts, stages, out, counts, turns):
 def test_every_task_is_done_once_and_stages_of_a_part_in_their_order(threads, parts):
     for _ in range(20):
         out, counts = np.zeros(parts, np.int64), np.zeros((parts, 9), np.int64)
-        in_turns(lambda turns: _digits(parts, 9, out, counts, turns), parts, threads)  # noqa: B023
+        in_turns(lambda turns: _digits(parts, 9, out, counts, turns), 10**6, threads, parts)  # noqa: B023
         assert (out == 12345678).all() and (counts == 1).all()
 
 
@@ -218,7 +219,7 @@ for parts in range(2, 11):
 
 def test_an_error_on_one_thread_lets_the_others_go():
     """The loop of the caller would wait for tiles of the thread that has ended; in a process that can be ended."""
-    if len(os.sched_getaffinity(0)) < 2 if hasattr(os, "sched_getaffinity") else os.cpu_count() < 2:
+    if cores() < 2:
         pytest.skip("one core: there are no others")
     ended = subprocess.run([sys.executable, "-c", BROKEN], capture_output=True, text=True, timeout=120)
     assert ended.returncode == 0 and "raised" in ended.stdout, ended.stderr
