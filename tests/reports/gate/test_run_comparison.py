@@ -223,6 +223,14 @@ def test_another_processor_has_other_ratios():
     assert judged(times(2, 1), slow, limit).exit_code == 1
 
 
+def test_another_processor_may_find_some_other_support_vectors():
+    for vectors, code in ((81, 0), (90, 1)):
+        new = changed(lambda entry, vectors=vectors: entry["sizes"].update(vectors=vectors))
+        elsewhere = [entry | {"environment": entry["environment"] | {"cpu": "B"}} for entry in new]
+        result = judged(run(), elsewhere, from_flags(["vectors=0"]))
+        assert result.exit_code == code and "default limits: vectors;" in result.notes[-1]
+
+
 def test_a_lost_support_vector_is_as_bad_as_one_more():
     for vectors in (79, 81):
         new = changed(lambda entry, vectors=vectors: entry["sizes"].update(vectors=vectors))
