@@ -22,9 +22,6 @@ CONTROLS = ["10 % sample", "Nystroem-300 + ridge", "Nystroem-300 + LIBLINEAR"]
 RECORDS = ROOT / "results" / "runs" / "engine.jsonl"  # raw, not committed
 LONG = 4.0  # seconds; a fit that takes longer is not repeated
 CLOCKS = ("seconds", "cpu_seconds", "predict_seconds", "predict_cpu_seconds")
-# In a virtual machine the first touch of a page can cost more than the work on it. A process that takes two
-# gigabytes and ends leaves them ready for the next one, whichever method that is.
-READY_MEMORY = "import numpy; numpy.ones(1 << 28)"
 
 
 def main(arguments):
@@ -77,7 +74,6 @@ def measure(problem: str, thread_counts: list[int], repeats: int, chosen: list[s
 
 def run(method, problem, threads, timeout=None) -> dict:
     command = [sys.executable, "-W", "ignore", "-m", "tests.bench.worker", method, problem, str(threads)]
-    subprocess.run([sys.executable, "-c", READY_MEMORY], check=True)
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=timeout)
     if done.returncode:
         lines = done.stderr.strip().splitlines() or ["no message"]
