@@ -114,9 +114,9 @@ def check_parameters(estimator: BaseEstimator) -> None:
     None is fine where it is the constructor's own default. Then comes ``check_values`` of a class that has it.
     """
     rules, defaults = rules_of(type(estimator)), _defaults_of(type(estimator))
-    for name, value in estimator.get_params(deep=False).items():
-        rule = rules.get(name)
-        if rule is None or (value is None and defaults[name] is None):
+    for name, default in defaults.items():
+        rule, value = rules.get(name), getattr(estimator, name, None)
+        if rule is None or (value is None and default is None):
             continue
         if not rule.is_right(value):
             raise InputError(f"{name} must be {rule.what}, got {value!r}")
