@@ -9,13 +9,14 @@ thread: all cores are taken.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import copy_context
-from functools import cache, partial
+from functools import cache
 from itertools import count
 from queue import SimpleQueue
 
@@ -27,6 +28,9 @@ from svmreduce.core.jit import njit
 FEW_VALUES = 200_000  # not worth to wake a thread for
 ENDED = 1 << 50  # more turns and stages than there are; times the rows of a tile it does not overflow
 LOOKS_FOR_END, LOOKS_FOR_TASKS = 100_000, 1_000_000  # before a thread sleeps: about 0.1 and 1 ms
+MOST_BELLS = 256  # helpers beyond share the last one
+# Among the counters of turns: threads that run the loop, whether the caller is about to sleep, and where stages begin.
+INSIDE, SLEEPS, STAGES = 1, 2, 3
 
 
 def available_threads() -> int:
@@ -38,7 +42,7 @@ def available_threads() -> int:
 
 
 def cores() -> int:
-    """The cores this process may use."""
+    """The cores this thread may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -79,34 +83,54 @@ def _mark(numbers, place):
     add(numbers, place, 1)
 
 
+_bells = np.zeros(16 * MOST_BELLS, np.int64)  # how often each helper was called, in cache lines of their own
+
+
 class _Helper:
     """A thread that does one task after the other. When there is none it looks out for the next one, then it sleeps."""
 
-    def __init__(self):
-        self.tasks, self.given = SimpleQueue(), np.zeros(1, np.int64)
-        threading.Thread(target=self._work, name="svmreduce", daemon=True).start()
+    def __init__(self, number: int):
+        self.tasks, self.cores, self.bell = SimpleQueue(), None, 16 * min(number, MOST_BELLS - 1)
+        self.thread = threading.Thread(target=self._work, name="svmreduce", daemon=True)
+        self.thread.start()
 
-    def give(self, task):
+    def run_on(self, cores: set[int]):
+        if cores != self.cores:
+            self.cores = cores
+            with suppress(OSError):  # a sandbox may forbid it
+                os.sched_setaffinity(self.thread.native_id, cores)
+
+    def give(self, task: Callable[[int, int], object]):
         self.tasks.put(task)
-        self.given[0] += 1  # that it changes is what matters
+        _mark(_bells, self.bell)
 
     def _work(self):
         while True:
-            given = int(self.given[0])  # before the look into the queue
-            if self.tasks.empty():
-                _reaches(self.given, 0, given + 1, LOOKS_FOR_TASKS)
-            self.tasks.get()()
+            rung = int(_bells[self.bell])  # before the look into the queue
+            while not self.tasks.empty():
+                self.tasks.get()(self.bell, rung)
+            if not _reaches(_bells, self.bell, rung + 1, LOOKS_FOR_TASKS):
+                self.tasks.get()(self.bell, int(_bells[self.bell]))
 
 
 _helpers: list[_Helper] = []
 _hiring = threading.Lock()
+_own_core = getattr(ctypes.CDLL(None), "sched_getcpu", None) if hasattr(os, "sched_setaffinity") else None
 
 
-def _some_helpers(number: int) -> list[_Helper]:
+def _some_helpers(number: int, elsewhere: bool) -> list[_Helper]:
+    """Helpers that may run where the caller may; ``elsewhere`` than on its own core, beside which others may be idle:
+    the system may wake a helper there and let both share it for many milliseconds. Only for compiled loops: what a
+    helper starts would stay off that core, too."""
     with _hiring:
         while len(_helpers) < number:
-            _helpers.append(_Helper())
-    return _helpers[:number]
+            _helpers.append(_Helper(len(_helpers)))
+        helpers = _helpers[:number]
+        if helpers and _own_core is not None:
+            allowed = os.sched_getaffinity(0)
+            for helper in helpers:
+                helper.run_on((allowed - {_own_core()} if elsewhere else allowed) or allowed)
+    return helpers
 
 
 class _Jobs:
@@ -146,8 +170,9 @@ def in_threads(work: Callable[[int], object], jobs: int, threads: int) -> list:
         return [work(job) for job in range(jobs)]
     shared = _Jobs(work, jobs)
     try:
-        for helper in _some_helpers(threads - 1):
-            helper.give(partial(copy_context().run, shared.help))
+        for helper in _some_helpers(threads - 1, elsewhere=False):
+            context = copy_context()
+            helper.give(lambda *_, context=context: context.run(shared.help))
         shared.take_part()
         shared.wait()
     except BaseException as error:  # such as Ctrl-C between two jobs
@@ -164,45 +189,102 @@ def in_threads(work: Callable[[int], object], jobs: int, threads: int) -> list:
 
 
 @njit()
+def begin_turns(turns):
+    """What a loop calls first. Helpers are called from here, where their caller no longer holds Python's lock: one that
+    has to wait for it falls asleep."""
+    counters, bells, role, _ = turns
+    add(counters, INSIDE, 1)
+    for helper in range(min(role, MOST_BELLS)):
+        add(bells, 16 * helper, 1)
+
+
+@njit()
 def next_turn(turns):
     """The number of the task that this thread is to do next. All threads together get 0, 1, 2, …"""
-    return add(turns, 0, 1)
+    return add(turns[0], 0, 1)
 
 
 @njit()
 def wait_for_stage(turns, part, stage):
     """Wait until this part of the work has been through the stages before this one, on whatever thread."""
-    while look(turns, 1 + part) < stage:
+    while look(turns[0], STAGES + part) < stage:
         pass
 
 
 @njit()
 def end_stage(turns, part):
-    add(turns, 1 + part, 1)  # to ENDED as well, which must not be taken back
+    add(turns[0], STAGES + part, 1)  # to ENDED as well, which must not be taken back
 
 
-def in_turns(loop: Callable[[np.ndarray], object], values: int, threads: int, parts: int = 0) -> None:
-    """Run ``loop(turns)`` on that many threads: a compiled loop that does one task after the other by ``next_turn``.
+@njit()
+def end_turns(turns):
+    """What a loop calls last. The caller waits for those who still have a task; a helper stays away from Python's lock,
+    which the caller wants now, until it is called again."""
+    counters, bells, role, rung = turns
+    add(counters, INSIDE, -1)
+    if role >= 0:
+        looks = LOOKS_FOR_END
+        while looks > 0 and 0 < look(counters, INSIDE) < ENDED // 2:
+            looks -= 1
+    else:
+        looks = LOOKS_FOR_TASKS
+        while looks > 0 and look(bells, -1 - role) == rung and look(counters, SLEEPS) == 0:
+            looks -= 1
+
+
+class _Turns:
+    """A loop that several threads run together."""
+
+    def __init__(self, loop, parts):
+        self.loop, self.error = loop, None
+        self.counters, self.gone = np.zeros(STAGES + parts, np.int64), SimpleQueue()
+
+    def run(self, role, rung=0):
+        loop = self.loop
+        if loop is not None:  # else it is over
+            try:
+                loop((self.counters, _bells, role, rung))
+            except BaseException as error:
+                if self.loop is not None:
+                    self.error = error
+                self.counters[:] = ENDED  # no more turns, nobody waits
+            finally:
+                loop = None  # the frame of an error must not keep arrays
+
+    def help(self, bell, rung):
+        self.run(-1 - bell, rung)
+        self.gone.put(None)
+
+
+def in_turns(loop: Callable[[tuple], object], values: int, threads: int, parts: int = 0) -> None:
+    """Run ``loop(turns)`` on that many threads: a compiled loop that does one task after the other by ``next_turn``,
+    between ``begin_turns`` and ``end_turns``.
 
     Tasks can be small, since nothing of Python is between them; ``values`` says how much they are together, in numbers
     that are computed or copied. A task may wait for the stages before it of its part of the work; earlier tasks never
     wait for later ones.
     """
-    turns = np.zeros(1 + parts, np.int64)
-
-    def share(_):
-        try:
-            loop(turns)
-        except BaseException:
-            turns[:] = ENDED  # no more turns, nobody waits
-            raise
-
-    threads = min(threads, cores()) if values >= FEW_VALUES else 1  # beyond cores they wait for those that do not run
+    threads = min(_threads_to_use(threads), cores()) if values >= FEW_VALUES else 1  # beyond cores they would wait
+    shared = _Turns(loop, parts)
     try:
-        in_threads(share, threads, threads)
-    except BaseException:  # such as Ctrl-C while this thread waits
-        turns[:] = ENDED
-        raise
+        helpers = _some_helpers(threads - 1, elsewhere=True)
+        for helper in helpers:
+            helper.tasks.put(shared.help)
+        shared.run(len(helpers))
+        while 0 < shared.counters[INSIDE] < ENDED // 2:
+            _mark(shared.counters, SLEEPS)
+            if 0 < shared.counters[INSIDE] < ENDED // 2:
+                shared.gone.get()
+    except BaseException as error:  # such as Ctrl-C while this thread waits
+        shared.error = error
+        shared.counters[:] = ENDED
+    shared.loop = loop = None  # a helper that comes too late must not keep arrays
+    error, shared.error = shared.error, None
+    if error is not None:
+        try:
+            raise error
+        finally:
+            del error
 
 
 @cache

@@ -10,7 +10,7 @@ import numpy as np
 
 from svmreduce.core.jit import njit, take
 from svmreduce.core.registers import TOGETHER, radial_products, radial_sum
-from svmreduce.core.threads import end_stage, next_turn, wait_for_stage
+from svmreduce.core.threads import begin_turns, end_stage, end_turns, next_turn, wait_for_stage
 from svmreduce.core.tiles import (
     DIFFERENCES,
     LEFT,
@@ -50,10 +50,12 @@ def block_part(
     at_once = code == RBF and mode == DIFFERENCES
     columns, right_norm, room = right_rows[:0], right[4][:0], right[4][:0]
     panels = (right_norm, right_norm)
+    begin_turns(turns)
     while True:
         stage, part = divmod(next_turn(turns), parts)
         i0, j0 = part * LEFT, stage * tile
         if j0 >= right_rows.size:
+            end_turns(turns)
             return
         rows = left_rows[i0 : i0 + LEFT]
         if j0 >= i0 + rows.size + shift:
@@ -106,10 +108,12 @@ def product_part(
     at_once = code == RBF and mode != PRODUCT and coef.shape[0] == 1
     columns, right_norm, room, weights = right_rows[:0], right[4][:0], right[4][:0], right[4][:0]
     panels = (right_norm, right_norm)
+    begin_turns(turns)
     while True:
         stage, part = divmod(next_turn(turns), parts)
         i0, j0 = part * LEFT, stage * tile
         if j0 >= right_rows.size:
+            end_turns(turns)
             return
         rows = left_rows[i0 : i0 + LEFT]
         if stage != ready:

@@ -14,19 +14,39 @@ import numpy as np
 
 from svmreduce.core.jit import njit
 from svmreduce.core.pair_scans import TOGETHER
-from svmreduce.core.threads import in_turns, next_turn
+from svmreduce.core.threads import begin_turns, end_turns, in_turns, next_turn
 
 LEAST_ROWS = 256  # with fewer the solver may cycle
 ROWS_IN_TURN = 64
-CACHE_LINE = 64  # bytes
+CACHE_LINE, PAGE, HUGE_PAGE = 64, 4096, 1 << 21  # bytes
+
+
+@njit()
+def _touch(K, low, high, page, huge, before, turns):
+    """Write to every page from ``low`` to ``high`` for the first time; huge pages begin ``before`` numbers before K.
+
+    A thread has whole huge pages: two that ask for the same one both make it, and one of them in vain.
+    """
+    first, last = (low + before) // huge, (high + before - 1) // huge
+    begin_turns(turns)
+    while True:
+        turn = next_turn(turns)
+        if turn > last - first:
+            end_turns(turns)
+            return
+        begin = (first + turn) * huge - before
+        for place in range(max(low, begin), min(high, begin + huge), page):
+            K[place] = 0
 
 
 @njit()
 def _move(K, stride, order, sources, targets, turns):
     """What was at ``order[p]`` goes to p, in place: ``sources``, which are last, to ``targets``; others stay."""
+    begin_turns(turns)
     while True:
         p0 = next_turn(turns) * ROWS_IN_TURN
         if p0 >= order.size:
+            end_turns(turns)
             return
         for p in range(p0, min(order.size, p0 + ROWS_IN_TURN)):
             row = K[order[p] * stride :]
@@ -41,9 +61,11 @@ def _move(K, stride, order, sources, targets, turns):
 @njit()
 def _shift(K, low, high, n, old, new, turns):
     """n values of the rows from low to high, which lie ``old`` apart, to where they lie ``new`` apart, behind."""
+    begin_turns(turns)
     while True:
         a = low + next_turn(turns)
         if a >= high:
+            end_turns(turns)
             return
         source, target = K[a * old : a * old + n], K[a * new : a * new + n]
         if a * new >= a * old + n:
@@ -69,9 +91,11 @@ def _mirror(K, stride, first, n, turns):
     """Copy the rows from ``first`` on, up to the diagonal, into the columns, in tiles: few rows are written at a time,
     each from begin to end, which takes a third of the time that another order takes."""
     wide = 512
+    begin_turns(turns)
     while True:
         a0 = next_turn(turns) * ROWS_IN_TURN
         if a0 >= n:
+            end_turns(turns)
             return
         for b0 in range(max(first, a0), n, wide):
             for a in range(a0, min(n, a0 + ROWS_IN_TURN)):
@@ -98,7 +122,7 @@ class WorkingSet:
         # pair steps read whole vectors: what lies behind a row must be finite, and behind the last one memory
         buffer = np.zeros(self.capacity * self.widest + TOGETHER + self.line, rows.dtype)
         self.K = buffer[-buffer.ctypes.data // itemsize % self.line :]
-        self.stride = 0
+        self.stride = self.touched = 0
         self.members = np.empty(0, np.int64)
         self.diagonal = np.empty(0, rows.dtype)
 
@@ -117,8 +141,10 @@ class WorkingSet:
         first, n = self.size, self.size + new.size
         if n > self.stride:
             stride = min(self.widest, self._width(n + n // 16))
+            self._make_room(n * stride, threads)
             _widen(self.K, first, self.stride, stride, threads)
             self.stride = stride
+        self._make_room(n * self.stride, threads)
         self.members = np.concatenate([self.members, new])
         if values is None:
             self.rows.block(new, self.rows, self.members, self.K[first * self.stride :], self.stride, threads, first)
@@ -128,6 +154,15 @@ class WorkingSet:
         # from the block itself: a diagonal rounded in another way would spoil the curvature k_ii + k_jj − 2k_ij
         self.diagonal = np.append(self.diagonal, self.K[np.arange(first, n) * (self.stride + 1)])
         return new.size * first + new.size * (new.size + 1) // 2
+
+    def _make_room(self, end: int, threads: int):
+        """Have memory for this many numbers: the system gives it when it is first written to, which takes longer than
+        to compute a kernel value."""
+        size, low = self.K.itemsize, self.touched
+        huge, before = HUGE_PAGE // size, self.K.ctypes.data % HUGE_PAGE // size
+        loop = partial(_touch, self.K, low, end, PAGE // size, huge, before)
+        in_turns(loop, end - low, min(threads, (end + before) // huge - (low + before) // huge + 1))
+        self.touched = max(low, end)
 
     def keep(self, which: np.ndarray, threads: int = 1) -> np.ndarray:
         """Keep only the members marked in this mask; the last ones take the places of those that leave.

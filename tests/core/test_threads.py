@@ -12,8 +12,11 @@ import pytest
 
 from svmreduce.core.jit import njit
 from svmreduce.core.threads import (
+    MOST_BELLS,
+    begin_turns,
     cores,
     end_stage,
+    end_turns,
     in_threads,
     in_threads_as_they_come,
     in_turns,
@@ -155,6 +158,31 @@ def test_a_helper_that_comes_too_late_keeps_nothing():
         other.join()
 
 
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity") or cores() < 2, reason="needs two cores and Linux")
+def test_helpers_stay_off_the_core_of_their_caller_in_compiled_loops_only():
+    together, seen = threading.Barrier(2, timeout=20), []
+
+    def look(*_):
+        together.wait()
+        seen.append(os.sched_getaffinity(0))
+        return cores()
+
+    here = os.sched_getaffinity(0)
+    for _ in range(3):
+        seen.clear()
+        in_turns(look, 10**6, 2)
+        assert sorted(map(len, seen)) == [len(here) - 1, len(here)]
+        seen.clear()
+        assert in_threads(look, 2, 2) == [len(here)] * 2
+        assert seen == [here, here]
+
+
+def test_more_helpers_than_bells_ring_no_foreign_numbers():
+    counters, bells = np.zeros(3, np.int64), np.zeros(16 * MOST_BELLS + 64, np.int64)
+    begin_turns((counters, bells, MOST_BELLS + 3, 0))
+    assert bells[: 16 * MOST_BELLS].sum() == MOST_BELLS and not bells[16 * MOST_BELLS :].any()
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_forked_child_has_threads_of_its_own():
     program = (
@@ -171,9 +199,11 @@ def test_a_forked_child_has_threads_of_its_own():
 @njit()
 def _digits(parts, stages, out, counts, turns):
     """Every task appends its stage to its part's number: 0123… only if stages come in their order."""
+    begin_turns(turns)
     while True:
         stage, part = divmod(next_turn(turns), parts)
         if stage >= stages:
+            end_turns(turns)
             return
         wait_for_stage(turns, part, stage)
         out[part] = 10 * out[part] + stage
