@@ -18,30 +18,14 @@ from __future__ import annotations
 import numpy as np
 
 from svmreduce.core.jit import njit
-from svmreduce.core.pair_scans import BARRED, LEAST_CURVATURE, NOTHING, TAU, TOGETHER, partner, step_and_scan
-from svmreduce.core.vector import VECTOR, tag_of
+from svmreduce.core.pair_scans import BARRED, LEAST_CURVATURE, NOTHING, TAU
+from svmreduce.core.scan_team import NOBODY, best_partner, fill, padded, step_of_all, tags_for
+from svmreduce.core.vector import tag_of
 
 DUST = 1e-12  # of a coefficient: what rounding leaves
 LONGEST = 30  # rows in a direction; beyond, a new one begins
 TINY = np.float32(1e-30)  # below it a tagged value is nothing but its tag
 SCALES = 0.01, 100.0  # a direction's scale in between needs no attention
-
-
-@njit()
-def padded(count):
-    """The least multiple of ``TOGETHER`` that is at least ``count``."""
-    return -(-count // TOGETHER) * TOGETHER
-
-
-@njit(fastmath=VECTOR, allocates=False)
-def _fill(K, rows, block, filled, place):
-    """What the block holds of one member with all members: what is not there yet is made from K."""
-    place, r = np.uint64(place), rows[place]
-    for t in range(np.uint64(filled[place]), np.uint64(rows.size)):
-        block[place, t] = K[r, rows[t]]
-    for t in range(np.uint64(rows.size), np.uint64(padded(rows.size))):
-        block[place, t] = np.float32(0)
-    filled[place] = rows.size
 
 
 @njit()
@@ -94,11 +78,12 @@ def _bring_up_to_date(places, count, beta, part, since, total, scale):
 
 
 @njit(allocates=False)
-def compact_steps(K, rows, block, filled, beta, v, lower, upper, tol, max_steps, state, places, lazy):
+def compact_steps(team, K, rows, block, filled, beta, v, lower, upper, tol, max_steps, state, places, lazy):
     """Steps until the largest violation is at most ``tol``; β is changed in place.
 
     Parameters
     ----------
+    team : where an assistant may come (``scan_team.py``); empty for none
     K : float32 array, kernel values of all pairs of rows
     rows : which row of K each member is; unsigned
     block, filled : K of the members among themselves, of which the first filled[i] of row i are there
@@ -107,16 +92,15 @@ def compact_steps(K, rows, block, filled, beta, v, lower, upper, tol, max_steps,
     places : room for ``LONGEST + 2`` numbers
     """
     m, none = rows.size, np.float32(0)
-    size, stride, tags = padded(m), block.shape[1], TOGETHER
-    while tags < size:
-        tags *= 2
+    size, stride = padded(m), block.shape[1]
+    tags = tags_for(size)
     flat = block.reshape(block.size)
     q, up, down, half = state[:size], state[size : 2 * size], state[2 * size : 3 * size], state[3 * size : 4 * size]
     part, since, inside = lazy[0], lazy[1], lazy[2]
     for t in range(size):
         q[t], up[t], down[t], half[t] = none, -BARRED, BARRED, none
     if filled[0] < m:  # the first scans read this row
-        _fill(K, rows, block, filled, 0)
+        fill(team, K, rows, block, filled, 0)
     shortest = BARRED
     for t in range(m):
         part[t] = since[t] = inside[t] = 0.0
@@ -130,31 +114,33 @@ def compact_steps(K, rows, block, filled, beta, v, lower, upper, tol, max_steps,
     count, bend, scale, total = 0, 1.0, 1.0, 0.0  # of the direction d: its rows, dᵀKd, and as said above
     least, most = -np.inf, np.inf
     best, low, nothing = none, -BARRED, np.float32(NOTHING) * shortest if shortest < BARRED else none
-    _, low = step_and_scan(flat, 0, 0, none, none, state, size, low, nothing, tags)
+    same = none, none, none, none
+    _, low, v_i, q_i = step_of_all(team, flat, state, size, tags, low, nothing, none, none, stride, NOBODY, 0, same)
     steps = 0
     while steps < max_steps:
         if best < TINY:  # all below the last floor: look again from the new one
-            best, low = step_and_scan(flat, 0, 0, np.float32(1), none, state, size, low, nothing, tags)
+            best, low, v_i, q_i = step_of_all(team, flat, state, size, tags, low, nothing, np.float32(1), none, stride,
+                                              NOBODY, 0, same)  # fmt: skip
         # Step 1 – the pair
         i = tag_of(best, tags)
-        if best < TINY or i >= m or not up[i] - low > tol:  # i ≥ m: kernel values are not numbers
+        if best < TINY or i >= m or not v_i - low > tol:  # i ≥ m: kernel values are not numbers
             break
         if filled[i] < m:
-            _fill(K, rows, block, filled, i)
+            fill(team, K, rows, block, filled, i)
         inverse = np.float32(0.5 / bend if count else 0.0)
-        j = tag_of(partner(flat, i * stride, state, size, up[i], q[i], half[i], inverse, tags), tags)
-        if j >= m or not up[i] > down[j]:  # gains beyond float32: the place is of none, or of one that may not go down
+        gain, v_j, q_j = best_partner(team, flat, stride, i, state, size, v_i, q_i, half[i], inverse, tags)
+        j = tag_of(gain, tags)
+        if j >= m or not v_i > v_j:  # gains beyond float32: the place is of none, or of one that may not go down
             break
         if filled[j] < m:
-            _fill(K, rows, block, filled, j)
-        v_i, v_j = up[i], down[j]
+            fill(team, K, rows, block, filled, j)
         slope = np.float64(v_i) - np.float64(v_j)
         plain = 2.0 * (np.float64(half[i]) + np.float64(half[j]) - np.float64(block[i, j]))
         plain = max(plain, TAU)
         _catch_up(i, beta, part, since, total)
         _catch_up(j, beta, part, since, total)
         # Step 2 – with a share of the last direction, if that leads to no bound
-        along = np.float64(q[i]) - np.float64(q[j])
+        along = np.float64(q_i) - np.float64(q_j)
         share, curvature = -along / bend, plain - along * along / bend
         step, turned = slope / curvature, scale * share
         beta_i, beta_j = beta[i] + step * (1.0 + part[i] * turned), beta[j] - step * (1.0 - part[j] * turned)
@@ -164,7 +150,7 @@ def compact_steps(K, rows, block, filled, beta, v, lower, upper, tol, max_steps,
         if joint and not least < after < most:  # the interval may still be that of earlier parts of some rows
             least, most = _interval(i, j, places, count, beta, part, since, lower, upper)
             joint = least < after < most
-        down[i], up[j] = v_i, v_j  # both leave their bounds, if they were there
+        up_i, down_j = v_i, v_j
         if joint:
             for t in (i, j):
                 if inside[t] == 0.0:
@@ -189,8 +175,8 @@ def compact_steps(K, rows, block, filled, beta, v, lower, upper, tol, max_steps,
             at_j = room_j - step <= DUST * (abs(beta[j]) + abs(step))
             beta[i] = upper[i] if at_i else beta[i] + step
             beta[j] = lower[j] if at_j else beta[j] - step
-            up[i] = -BARRED if at_i else v_i
-            down[j] = BARRED if at_j else v_j
+            up_i = -BARRED if at_i else v_i
+            down_j = BARRED if at_j else v_j
             share, count, bend, scale, total, least, most = 0.0, 0, plain, 1.0, 0.0, -np.inf, np.inf
             since[i] = since[j] = 0.0
             if not (at_i or at_j):
@@ -200,7 +186,8 @@ def compact_steps(K, rows, block, filled, beta, v, lower, upper, tol, max_steps,
         for t in (i, j):
             least, most = _narrow(t, beta, part, since, lower, upper, least, most)
         steps += 1
-        best, low = step_and_scan(flat, i * stride, j * stride, np.float32(share), np.float32(step), state, size, low,
-                                  nothing, tags)  # fmt: skip
+        both = up_i, v_i, v_j, down_j  # i may go down now, and j up
+        best, low, v_i, q_i = step_of_all(team, flat, state, size, tags, low, nothing, np.float32(share),
+                                          np.float32(step), stride, i, j, both)  # fmt: skip
     _bring_up_to_date(places, count, beta, part, since, total, scale)
     return steps

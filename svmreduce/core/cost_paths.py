@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmreduce.core.compact_steps import DUST, LONGEST, compact_steps, padded, squeeze
+from svmreduce.core.compact_steps import DUST, LONGEST, compact_steps, squeeze
 from svmreduce.core.jit import njit, take
 from svmreduce.core.pair_scans import TOGETHER
 from svmreduce.core.row_sums import add_rows
+from svmreduce.core.scan_team import padded
 from svmreduce.core.tiles import DISTANCES, finish
 
 ADMIT = 0.02  # of the gap: a row outside that violates more than this comes in,
@@ -142,7 +143,7 @@ def _solve_cell(K, spans, row_of, moving, target, lower, upper, beta, f, tol, ma
     changed, change = np.empty(members.size, np.int64), np.empty(members.size)
     v, state = np.empty(members.size, np.float32), np.empty(4 * padded(members.size), np.float32)
     places, lazy = np.empty(LONGEST + 2, np.int64), np.empty((3, members.size))
-    steps = 0
+    alone, steps = np.empty(0, np.int64), 0
     for round_ in range(MOST_ROUNDS):
         high, low = _extremes(moving, row_of, target, f, beta, lower, upper)
         gap = high - low
@@ -157,7 +158,7 @@ def _solve_cell(K, spans, row_of, moving, target, lower, upper, beta, f, tol, ma
         for a in range(count):
             v[a] = target[now[a]] - f[rows[a]] - middle
         leave = max(SAFETY * tol, (SETTLED if new < FEW * count else SHRINK if round_ else FIRST) * gap)
-        made = compact_steps(K, rows, block, filled, part_beta, v[:count],
+        made = compact_steps(alone, K, rows, block, filled, part_beta, v[:count],
                              take(lower, now), take(upper, now), leave, max_steps - steps, state, places,
                              lazy)  # fmt: skip
         moved = 0

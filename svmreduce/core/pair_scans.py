@@ -77,10 +77,12 @@ class _Scan(Code):
         r = self.builder.bitcast(r, self.vector)
         return self.builder.fmul(r, self.product_plus(self.builder.fneg(x), r, self.number(2)))
 
-    def over(self, size, first, body):
+    def over(self, begin, end, first, body):
         """``body(offset, places, values) -> values`` for vector after vector, from the ``first`` values."""
         builder, before = self.builder, self.builder.block
-        start = [number(0), ir.Constant(self.words, list(range(TOGETHER))), *first]
+        places = self.everywhere(builder.trunc(begin, ir.IntType(32)))
+        places = builder.add(places, ir.Constant(self.words, list(range(TOGETHER))))
+        start = [begin, places, *first]
         again, after = builder.append_basic_block("vectors"), builder.append_basic_block("done")
         builder.branch(again)
         builder.position_at_end(again)
@@ -92,14 +94,16 @@ class _Scan(Code):
         for phi, one, other in zip(now, start, following, strict=True):
             phi.add_incoming(one, before)
             phi.add_incoming(other, again)
-        builder.cbranch(builder.icmp_unsigned("<", offset, size), again, after)
+        builder.cbranch(builder.icmp_unsigned("<", offset, end), again, after)
         builder.position_at_end(after)
         return values
 
 
 @intrinsic
-def step_and_scan(typing, block, row_i, row_j, share, step, state, size, floor, nothing, tags):
+def step_and_scan(typing, block, row_i, row_j, share, step, state, size, begin, end, floor, nothing, tags):
     """q = K_i − K_j + share·q and v −= step·q; then the tagged member that wants up most, and the smallest v.
+
+    For the members from ``begin`` to ``end``, at least one vector of them.
 
     Parameters
     ----------
@@ -111,8 +115,8 @@ def step_and_scan(typing, block, row_i, row_j, share, step, state, size, floor, 
     def generate(context, builder, signature, args):
         scan = _Scan(context, builder, signature, args)
         row_i, row_j = (scan.at(scan.memory(0), args[position]) for position in (1, 2))
-        share, step, floor = scan.everywhere(args[3]), scan.everywhere(builder.fneg(args[4])), scan.everywhere(args[7])
-        nothing = scan.everywhere(args[8])
+        share, step, floor = scan.everywhere(args[3]), scan.everywhere(builder.fneg(args[4])), scan.everywhere(args[9])
+        nothing = scan.everywhere(args[10])
         q = scan.memory(5)
         up = scan.at(q, args[6])
         down = scan.at(up, args[6])
@@ -131,7 +135,7 @@ def step_and_scan(typing, block, row_i, row_j, share, step, state, size, floor, 
             wish = scan.tagged(builder.fsub(higher, floor), places)
             return [scan.larger(wish, best), scan.smaller(lower, least)]
 
-        best, least = scan.over(args[6], [scan.number(0), scan.number(BARRED)], body)
+        best, least = scan.over(args[7], args[8], [scan.number(0), scan.number(BARRED)], body)
         found = [
             scan.call("vector.reduce.fmax", best, returns=scan.element),
             scan.call("vector.reduce.fmin", least, returns=scan.element),
@@ -139,12 +143,15 @@ def step_and_scan(typing, block, row_i, row_j, share, step, state, size, floor, 
         return context.make_tuple(builder, signature.return_type, found)
 
     real, whole = types.float32, types.int64
-    return types.UniTuple(real, 2)(block, whole, whole, real, real, state, whole, real, real, whole), generate
+    arguments = block, whole, whole, real, real, state, whole, whole, whole, real, real, whole
+    return types.UniTuple(real, 2)(*arguments), generate
 
 
 @intrinsic
-def partner(typing, block, row_i, state, size, v_i, q_i, half_i, inverse, tags):
+def partner(typing, block, row_i, state, size, begin, end, v_i, q_i, half_i, inverse, tags):
     """The tagged member that may go down and gains most with member i, to second order, given the last direction.
+
+    Of those from ``begin`` to ``end``.
 
     ``inverse`` is 1/(2·dᵀKd), or zero where there is no last direction.
     """
@@ -153,8 +160,8 @@ def partner(typing, block, row_i, state, size, v_i, q_i, half_i, inverse, tags):
         scan = _Scan(context, builder, signature, args)
         row_i, q = scan.at(scan.memory(0), args[1]), scan.memory(2)
         down, half = (scan.at(q, builder.mul(args[3], number(array))) for array in (2, 3))
-        v_i, q_i, half_i = (scan.everywhere(args[position]) for position in (4, 5, 6))
-        inverse = scan.everywhere(builder.fneg(args[7]))
+        v_i, q_i, half_i = (scan.everywhere(args[position]) for position in (6, 7, 8))
+        inverse = scan.everywhere(builder.fneg(args[9]))
 
         def body(offset, places, values):
             scan.ask_for(row_i, offset)
@@ -167,8 +174,8 @@ def partner(typing, block, row_i, state, size, v_i, q_i, half_i, inverse, tags):
             gain = builder.fmul(builder.fmul(drop, drop), scan.reciprocal(curvature))
             return [scan.larger(scan.tagged(gain, places), values[0])]
 
-        (best,) = scan.over(args[3], [scan.number(0)], body)
+        (best,) = scan.over(args[4], args[5], [scan.number(0)], body)
         return scan.call("vector.reduce.fmax", best, returns=scan.element)
 
     real, whole = types.float32, types.int64
-    return real(block, whole, state, whole, real, real, real, real, whole), generate
+    return real(block, whole, state, whole, whole, whole, real, real, real, real, whole), generate

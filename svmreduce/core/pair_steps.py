@@ -16,12 +16,16 @@ so that a bound is an addition and not a branch.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
-from svmreduce.core.compact_steps import LONGEST, compact_steps, padded
+from svmreduce.core.compact_steps import LONGEST, compact_steps
 from svmreduce.core.jit import njit, take
 from svmreduce.core.pair_scans import BARRED, TAU, TOGETHER
 from svmreduce.core.row_sums import add_rows
+from svmreduce.core.scan_team import LEAST_SHARED, assist, dismiss, new_team, padded
+from svmreduce.core.threads import begin_turns, end_turns, in_turns, next_turn
 from svmreduce.core.vector import TAGS, VECTOR, fmax, fmin
 from svmreduce.core.watch import time_is_up
 
@@ -158,15 +162,15 @@ def pair_steps_of_rows(K, begin, last_used, now, diagonal, beta, v, lower, upper
 
 
 @njit()
-def _still_movable(beta, v, lower, upper, kink, high, low):
-    """Rows that could still be picked, which free ones always can: LIBSVM's shrinking rule."""
-    rows, count = np.empty(beta.size, np.int64), 0
+def _still_movable(beta, v, lower, upper, kink, high, low, rows):
+    """How many rows, and which, could still be picked, which free ones always can: LIBSVM's shrinking rule."""
+    count = 0
     for t in range(beta.size):
         up = beta[t] < upper[t] and v[t] - (kink if beta[t] >= 0.0 else -kink) >= low
         if up or (beta[t] > lower[t] and v[t] + (kink if beta[t] <= 0.0 else -kink) <= high):
             rows[count] = t
             count += 1
-    return rows[:count]
+    return count
 
 
 @njit()
@@ -196,7 +200,8 @@ def _block_round(K, stride, diagonal, beta, v, lower, upper, kink, tol, max_step
     steps, high, low = _pair_steps(K, stride, diagonal, beta, v, lower, upper, kink, tol, patience)
     if not high - low > tol or steps >= max_steps:  # also where kernel values are not numbers
         return steps, high, low, True
-    rows = _still_movable(beta, v, lower, upper, kink, high, low)
+    rows = np.empty(n, np.int64)
+    rows = rows[: _still_movable(beta, v, lower, upper, kink, high, low, rows)]
     if 2 * rows.size > n:
         return steps, high, low, False
     part_beta, part_v = take(beta, rows), take(v, rows)
@@ -243,51 +248,98 @@ def _extremes(beta, v, lower, upper):
 
 
 @njit()
-def _conjugate_round(K, stride, diagonal, beta, v, lower, upper, tol, max_steps):
+def _gather(rows, middle, v, beta, lower, upper, part_v, parts):
+    """What ``compact_steps`` wants of these rows: v about its middle, β and its bounds."""
+    for t in range(rows.size):
+        r = rows[t]
+        part_v[t] = v[r] - middle
+        parts[0, t], parts[1, t], parts[2, t] = beta[r], lower[r], upper[r]
+
+
+@njit()
+def _scatter(rows, part_beta, beta, moved, change):
+    """Bring β up to date: which rows have changed, and the change of f = −v for each; returns how many."""
+    count = 0
+    for t in range(rows.size):
+        r = rows[t]
+        if part_beta[t] != beta[r]:
+            moved[count], change[count] = r, beta[r] - part_beta[t]
+            beta[r] = part_beta[t]
+            count += 1
+    return count
+
+
+@njit()
+def _lead_or_assist(team, K, rows, block, filled, beta, v, lower, upper, tol, max_steps, state, made, turns):
+    """``compact_steps`` on one thread; another one, if it comes, assists."""
+    places, lazy = np.empty(LONGEST + 2, np.int64), np.empty((3, rows.size))
+    begin_turns(turns)
+    while True:
+        turn = next_turn(turns)
+        if turn == 0:
+            made[0] = compact_steps(team, K, rows, block, filled, beta, v, lower, upper, tol, max_steps, state, places,
+                                    lazy)  # fmt: skip
+            dismiss(team)
+        elif turn == 1:
+            assist(team, K, rows, block, state)
+        else:
+            end_turns(turns)
+            return
+
+
+@njit()
+def _add_in_turns(K, rows, weights, count, f, turns):
+    """``add_rows`` to all of f, some columns a turn."""
+    begin_turns(turns)
+    while True:
+        begin = next_turn(turns) * STRIP
+        if begin >= f.size:
+            end_turns(turns)
+            return
+        add_rows(K, np.array([[begin, min(f.size, begin + STRIP)]]), rows, weights, count, f)
+
+
+def _conjugate_round(K, stride, diagonal, beta, v, lower, upper, tol, max_steps, threads):
     """Steps along conjugate directions with v in float32, then v of all rows in double.
 
-    They run on the block itself, or on a copy of the rows that still move if these are few. Takes and returns what
-    ``_block_round`` does, which takes over where no step was made, or where rounding made the objective worse.
+    Takes and returns what ``_block_round`` does, which takes over where no step was made, or where rounding made the
+    objective worse.
     """
     n = beta.size
     high, low = _extremes(beta, v, lower, upper)
     if not high - low > tol or max_steps <= 0:  # also where kernel values are not numbers
         return 0, high, low, True
-    square, rows = K[: n * stride].reshape(n, stride), _still_movable(beta, v, lower, upper, 0.0, high, low)
-    if 2 * rows.size > n:
-        rows, block, filled, patience = np.arange(n), square, np.full(n, n), 2 * max(n, 500)
+    # Arrays are made here: a signal that comes while compiled code hands one over is a SystemError.
+    rows = np.empty(n, np.uint64)
+    rows = rows[: _still_movable(beta, v, lower, upper, 0.0, high, low, rows)]
+    block = square = K[: n * stride].reshape(n, stride)
+    if few := 2 * rows.size <= n:  # on a copy, which is filled when it is needed
+        m = rows.size
+        block, filled = np.empty((m, padded(m) + TOGETHER), np.float32), np.zeros(m, np.int64)
     else:
-        block, filled = np.empty((rows.size, padded(rows.size) + TOGETHER), np.float32), np.zeros(rows.size, np.int64)
-        patience = 50 * max(n, 500)
-    m, middle = rows.size, 0.5 * (high + low)
-    part_beta, part_v = take(beta, rows), np.empty(m, np.float32)
-    for t in range(m):
-        part_v[t] = v[rows[t]] - middle
-    made = compact_steps(square, rows.astype(np.uint64), block, filled, part_beta, part_v, take(lower, rows),
-                         take(upper, rows), ROUNDED * tol, min(max_steps, patience),
-                         np.empty(4 * padded(m), np.float32), np.empty(LONGEST + 2, np.int64),
-                         np.empty((3, m)))  # fmt: skip
+        m, rows, filled = n, np.arange(n, dtype=np.uint64), np.full(n, n)
+    part_v, parts, state = np.empty(m, np.float32), np.empty((3, m)), np.empty(4 * padded(m), np.float32)
+    _gather(rows, 0.5 * (high + low), v, beta, lower, upper, part_v, parts)
+    answer, patience = np.zeros(1, np.int64), (50 if few else 2) * max(n, 500)
+    loop = partial(_lead_or_assist, new_team(), square, rows, block, filled, parts[0], part_v, parts[1], parts[2],
+                   ROUNDED * tol, min(max_steps, patience), state, answer)  # fmt: skip
+    in_turns(loop, m * m, min(threads, 2) if m >= LEAST_SHARED else 1)
+    made = int(answer[0])
     if made == 0:
         return _block_round(K, stride, diagonal, beta, v, lower, upper, 0.0, tol, max_steps)
-    v_before, beta_before, change, moved, worse = v.copy(), beta.copy(), np.empty(m), 0, 0.0
-    for t in range(m):
-        r = rows[t]
-        if part_beta[t] != beta[r]:
-            rows[moved], change[moved] = r, beta[r] - part_beta[t]
-            beta[r] = part_beta[t]
-            moved += 1
-    add_rows(square, np.array([[0, n]]), rows, change, moved, v)
-    for t in range(moved):
-        worse += change[t] * (v_before[rows[t]] + v[rows[t]])
-    if worse > 0.0:
-        for t in range(n):
-            beta[t], v[t] = beta_before[t], v_before[t]
+    v_before, beta_before = v.copy(), beta.copy()
+    moved, change = np.empty(m, np.int64), np.empty(m)
+    count = _scatter(rows, parts[0], beta, moved, change)
+    in_turns(partial(_add_in_turns, square, moved, change, count, v), n * count, threads)
+    moved, change = moved[:count], change[:count]
+    if change @ (v_before[moved] + v[moved]) > 0.0:
+        beta[:], v[:] = beta_before, v_before
         return _block_round(K, stride, diagonal, beta, v, lower, upper, 0.0, tol, max_steps)
     high, low = _extremes(beta, v, lower, upper)
     return made, high, low, not high - low > tol or made >= max_steps
 
 
-def optimise_block_in_time(K, stride, diagonal, beta, v, lower, upper, tol, max_steps, kink=0.0):
+def optimise_block_in_time(K, stride, diagonal, beta, v, lower, upper, tol, max_steps, kink=0.0, threads=1):
     """What ``optimise_block`` does, with a look at the clock between rounds; also with a kink at β = 0.
 
     Blocks of float32 without a kink are solved along conjugate directions, if there is something to read behind the
@@ -299,7 +351,7 @@ def optimise_block_in_time(K, stride, diagonal, beta, v, lower, upper, tol, max_
     while not done:
         problem = K, stride, diagonal, beta, v, lower, upper
         if conjugate:
-            made, high, low, done = _conjugate_round(*problem, tol, max_steps - steps)
+            made, high, low, done = _conjugate_round(*problem, tol, max_steps - steps, threads)
         else:
             made, high, low, done = _block_round(*problem, kink, tol, max_steps - steps)
         steps += made

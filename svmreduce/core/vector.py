@@ -34,12 +34,12 @@ fmin = _two_argument_intrinsic("llvm.minnum")
 
 
 @intrinsic
-def _bits_as_float32(typing, bits):
+def bits_as_float32(typing, bits):
     return types.float32(types.int32), lambda _, builder, __, args: builder.bitcast(args[0], ir.FloatType())
 
 
 @intrinsic
-def _float32_as_bits(typing, x):
+def float32_as_bits(typing, x):
     return types.int32(types.float32), lambda _, builder, __, args: builder.bitcast(args[0], ir.IntType(32))
 
 
@@ -78,7 +78,7 @@ TAGS = 2**16  # places that fit into the low bits of a float32, with seven left 
 @register_jitable
 def tag_of(x, tags):
     """The place in the low bits of a float32, below ``tags``: the largest of many so tagged knows where it was."""
-    return np.int64(_float32_as_bits(x)) & (tags - 1)
+    return np.int64(float32_as_bits(x)) & (tags - 1)
 
 
 LEAST_32, LEAST_64 = -64.0, -700.0  # less is taken as this: products with coefficients are not denormal numbers
@@ -102,7 +102,7 @@ def _exp32(x):
     p = p * f + np.float32(POWERS_32[4])
     p = p * f + np.float32(POWERS_32[5])
     p = p * f + np.float32(POWERS_32[6])
-    return _bits_as_float32(_float32_as_bits(p) + (np.int32(n) << np.int32(23)))  # 2^n·p: n is added to the exponent
+    return bits_as_float32(float32_as_bits(p) + (np.int32(n) << np.int32(23)))  # 2^n·p: n is added to the exponent
 
 
 @register_jitable(inline="always")
