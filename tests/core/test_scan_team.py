@@ -10,7 +10,7 @@ from svmreduce.core import scan_team
 from svmreduce.core.compact_steps import LONGEST, compact_steps
 from svmreduce.core.pair_scans import TOGETHER
 from svmreduce.core.pair_steps import optimise_block_in_time
-from svmreduce.core.scan_team import PRESENT, assist, dismiss, new_team, padded
+from svmreduce.core.scan_team import ANSWERS, PRESENT, assist, dismiss, new_team, padded
 
 
 def _problem(n, seed):
@@ -37,7 +37,7 @@ def _steps(K, y, C, copy, with_assistant, max_steps=10**6):
     steps = compact_steps(team, K, rows, block, filled, beta, y.astype(np.float32), np.where(y > 0, 0.0, -C),
                           np.where(y > 0, C, 0.0), 1e-3, max_steps, state, np.empty(LONGEST + 2, np.int64),
                           np.empty((3, n)))  # fmt: skip
-    assert team[PRESENT] == int(with_assistant)  # not dismissed before the end, or the test shows nothing
+    assert (team[ANSWERS] > 0) == with_assistant  # it took part, even if it was dismissed because its core was taken
     dismiss(team)
     if with_assistant:
         helper.join(20)
@@ -50,14 +50,7 @@ def _steps(K, y, C, copy, with_assistant, max_steps=10**6):
 def test_an_assistant_changes_no_bit(n, C, copy):
     K, y = _problem(n, seed=n)
     steps, beta = _steps(K, y, C, copy, with_assistant=False)
-    for _ in range(5):  # a busy machine may have the assistant dismissed: then its core was taken, and we try again
-        try:
-            helped = _steps(K, y, C, copy, with_assistant=True)
-            break
-        except AssertionError:
-            continue
-    else:
-        pytest.skip("other work on this machine keeps the assistant waiting")
+    helped = _steps(K, y, C, copy, with_assistant=True)
     assert helped[0] == steps > 5
     np.testing.assert_array_equal(helped[1], beta)
 
