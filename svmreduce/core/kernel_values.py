@@ -15,13 +15,13 @@ from threadpoolctl import ThreadpoolController
 
 from svmreduce.core import tile_loops, tiles
 from svmreduce.core.row_parts import ReadyPart, RowPart, csr_rows, full_columns, split_columns, without_zeros
-from svmreduce.core.threads import in_threads, in_turns, resolve_threads
-from svmreduce.core.tiles import DIFFERENCES, KMOD, LEFT, LINEAR, MIXED, POLY, PRODUCT, RADIAL, SCATTER, TABLE
+from svmreduce.core.threads import in_turns, resolve_threads
+from svmreduce.core.tiles import DIFFERENCES, KMOD, LINEAR, MIXED, POLY, PRODUCT, RADIAL, SCATTER, TABLE
 from svmreduce.errors import InputError
 
 FEW_FEATURES = 64  # up to here differences cost little more than products
 TILE = 512  # right rows in a tile
-STRIPS = 16  # of half a matrix, whatever the number of threads
+LEAST_TILE, MANY_TILES = 128, 32  # of half a matrix: tiles are narrower if there are few, so that threads end together
 BAND = 256  # left rows of a mixture or a table at a time
 MANY_COLUMNS = 1 << 16  # sparse columns are renumbered beyond this
 SCATTER_TILE_BYTES = 1 << 22  # a sparse tile is densified: keep it near the cache
@@ -185,16 +185,16 @@ class KernelRows:
         self._in_turns(loop, rows.size, columns.size, threads)
 
     def products_with_all(self, coef, threads=1):
-        """K·coef of all rows, from half of K: strips of equal area, whose sums are added in their order."""
-        edges = [min(self.n, math.ceil(self.n * (s / STRIPS) ** 0.5 / LEFT) * LEFT) for s in range(STRIPS + 1)]
+        """K·coef of all rows, from half of K. Sums of tiles are added in their order."""
+        tile = max(LEAST_TILE, min(self.tile, self.n // MANY_TILES // LEAST_TILE * LEAST_TILE))
+        out = np.zeros((math.ceil(self.n / tile), self.n))
 
-        def work(strip):
-            out = np.zeros(self.n)
-            tile_loops.symmetric_part(*self.parameters(), self.arrays, edges[strip], edges[strip + 1], coef, self.tile,
-                                 self.panel, self._slot(), out)  # fmt: skip
-            return out
+        def loop(turns):
+            tile_loops.symmetric_part(*self.parameters(), self.arrays, coef, tile, self.panel, self._slot(), turns,
+                                      out)  # fmt: skip
 
-        return sum(in_threads(work, STRIPS, threads))
+        in_turns(loop, self.n * self.n // 2, threads)
+        return out.sum(axis=0)
 
     def _in_turns(self, loop, rows, columns, threads):
         """Tiles are the same whatever the number of threads, and so is the order of sums: the same rounding."""

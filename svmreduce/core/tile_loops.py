@@ -149,23 +149,28 @@ def _both_ways(a, coef, own, sums, most):
 
 
 @njit()
-def symmetric_part(mode, code, gamma, coef0, degree, rows, low, high, coef, tile, width, slot, out):
-    """out[i] += Σ_j k(i, j)·coef[j] and out[j] += k(i, j)·coef[i], for the rows i from low to high and all j < i; the
-    diagonal once. Together, over all i, K·coef for half of the values."""
+def symmetric_part(mode, code, gamma, coef0, degree, rows, coef, tile, width, slot, turns, out):
+    """Σ_t out[t] = K·coef of all rows, from half of K: tile t of the columns has the rows from its own on.
+
+    out[t, i] += Σ_j k(i, j)·coef[j] and out[t, j] += k(i, j)·coef[i] for its columns j < i; the diagonal once.
+    """
     every = np.arange(rows[4].size)
-    before = every[:0]
-    for j0 in range(0, high, tile):
-        columns, panels, right_norm = _ready(mode, rows, every[j0 : min(high, j0 + tile)], before, width, slot)
-        before = columns
-        room = np.empty(LEFT * right_norm.size, right_norm.dtype)
-        for i0 in range(low, high, LEFT):
-            own = every[i0 : min(high, i0 + LEFT)]
-            if j0 >= i0 + own.size:
-                continue
+    columns, room = every[:0], np.empty(LEFT * (tile + width), rows[4].dtype)
+    begin_turns(turns)
+    while True:
+        t = next_turn(turns)
+        j0 = t * tile
+        if j0 >= every.size:
+            end_turns(turns)
+            return
+        columns, panels, right_norm = _ready(mode, rows, every[j0 : j0 + tile], columns, width, slot)
+        sums, own_coef = out[t, j0:], coef[j0 : j0 + tile]
+        for i0 in range(j0, every.size, LEFT):
+            own = every[i0 : i0 + LEFT]
             A = room[: own.size * right_norm.size].reshape((own.size, right_norm.size))
             fill(mode, code, gamma, coef0, degree, rows, own, panels, width, right_norm, slot, A)
             for i in range(own.size):
                 most = min(columns.size, i0 + i - j0)
-                out[i0 + i] += _both_ways(A[i], coef[j0:], coef[i0 + i], out[j0:], most)
-                if 0 <= most < columns.size:
-                    out[i0 + i] += np.float64(A[i, most]) * coef[i0 + i]
+                out[t, i0 + i] += _both_ways(A[i], own_coef, coef[i0 + i], sums, most)
+                if most < columns.size:
+                    out[t, i0 + i] += np.float64(A[i, most]) * coef[i0 + i]
