@@ -14,10 +14,11 @@ import numpy as np
 
 from svmreduce.core.jit import njit
 from svmreduce.core.pair_scans import TOGETHER
-from svmreduce.core.threads import begin_turns, end_turns, in_turns, next_turn
+from svmreduce.core.threads import begin_turns, end_stage, end_turns, in_turns, next_turn, wait_for_stage
 
 LEAST_ROWS = 256  # with fewer the solver may cycle
 ROWS_IN_TURN = 64
+ROWS_TO_WIDEN = 8  # in a turn: the fewer, the less they wait for each other
 CACHE_LINE, PAGE, HUGE_PAGE = 64, 4096, 1 << 21  # bytes
 
 
@@ -59,31 +60,31 @@ def _move(K, stride, order, sources, targets, turns):
 
 
 @njit()
-def _shift(K, low, high, n, old, new, turns):
-    """n values of the rows from low to high, which lie ``old`` apart, to where they lie ``new`` apart, behind."""
+def _widen(K, n, old, new, turns):
+    """The n values of n rows, which lie ``old`` apart, to where they lie ``new`` apart, in place: the last rows first.
+
+    Rows can go as soon as those that lie where they go to are on their way.
+    """
     begin_turns(turns)
     while True:
-        a = low + next_turn(turns)
-        if a >= high:
+        turn = next_turn(turns)
+        high = n - turn * ROWS_TO_WIDEN
+        if high <= 0:
             end_turns(turns)
             return
-        source, target = K[a * old : a * old + n], K[a * new : a * new + n]
-        if a * new >= a * old + n:
-            for b in range(n):
-                target[b] = source[b]
-        else:
-            for b in range(n - 1, -1, -1):
-                target[b] = source[b]
-
-
-def _widen(K, n, old, new, threads):
-    """The same n x n values with longer rows, in place: the last rows first, as many at once as come to lie behind all
-    of the old ones."""
-    high = n
-    while high > 1:
-        low = min(high - 1, -(-high * old // new))
-        in_turns(partial(_shift, K, low, high, n, old, new), n * (high - low), threads)
-        high = low
+        low = max(0, high - ROWS_TO_WIDEN)
+        first, last = low * new // old, min(n - 1, ((high - 1) * new + n - 1) // old)  # where these go to
+        for task in range((n - 1 - last) // ROWS_TO_WIDEN, min(turn, (n - 1 - first) // ROWS_TO_WIDEN + 1)):
+            wait_for_stage(turns, task, 1)
+        for a in range(high - 1, low - 1, -1):
+            source, target = K[a * old : a * old + n], K[a * new : a * new + n]
+            if a * new >= a * old + n:
+                for b in range(n):
+                    target[b] = source[b]
+            else:
+                for b in range(n - 1, -1, -1):
+                    target[b] = source[b]
+        end_stage(turns, turn)
 
 
 @njit()
@@ -142,7 +143,8 @@ class WorkingSet:
         if n > self.stride:
             stride = min(self.widest, self._width(n + n // 16))
             self._make_room(n * stride, threads)
-            _widen(self.K, first, self.stride, stride, threads)
+            in_turns(partial(_widen, self.K, first, self.stride, stride), first * first, threads,
+                     -(-first // ROWS_TO_WIDEN))  # fmt: skip
             self.stride = stride
         self._make_room(n * self.stride, threads)
         self.members = np.concatenate([self.members, new])

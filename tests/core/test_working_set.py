@@ -1,9 +1,12 @@
 """The block of kernel values: whatever rows come and go, it is that of its members."""
 
+from functools import partial
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from svmreduce.core import threads, working_set
 from svmreduce.core.kernel_values import kernel_rows
 from svmreduce.core.working_set import WorkingSet
 from svmreduce.kernels import KernelSpec
@@ -32,3 +35,15 @@ def test_the_block_is_that_of_its_members(moves, seed):
         assert np.allclose(block, exact[np.ix_(work.members, work.members)], atol=1e-6)
         assert np.array_equal(block, block.T) and np.array_equal(np.diag(block), work.diagonal)
         assert np.isfinite(work.K).all()
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(1, 90), st.integers(0, 20), st.integers(1, 60), st.integers(1, 3))
+def test_rows_that_move_apart_keep_their_values(n, slack, more, count):
+    old, new = n + slack, n + slack + more
+    K = np.full(n * new, -1.0, np.float32)
+    values = np.random.default_rng(n).random((n, n), np.float32)
+    K[: n * old].reshape(n, old)[:, :n] = values
+    tasks = -(-n // working_set.ROWS_TO_WIDEN)
+    threads.in_turns(partial(working_set._widen, K, n, old, new), threads.FEW_VALUES, count, tasks)
+    assert np.array_equal(K.reshape(n, new)[:, :n], values)
