@@ -19,7 +19,21 @@ import numpy as np
 
 from svmreduce.core.jit import njit
 from svmreduce.core.pair_scans import BARRED, LEAST_CURVATURE, NOTHING, TAU
-from svmreduce.core.scan_team import NOBODY, best_partner, fill, padded, step_of_all, tags_for
+from svmreduce.core.scan_team import (
+    ALONE,
+    ASSISTANT,
+    NOBODY,
+    best_partner,
+    copy_share,
+    fill,
+    is_over,
+    join,
+    lead,
+    padded,
+    share_of,
+    step_of_all,
+    tags_for,
+)
 from svmreduce.core.vector import tag_of
 
 DUST = 1e-12  # of a coefficient: what rounding leaves
@@ -78,32 +92,19 @@ def _bring_up_to_date(places, count, beta, part, since, total, scale):
 
 
 @njit(allocates=False)
-def compact_steps(team, K, rows, block, filled, beta, v, lower, upper, tol, max_steps, state, places, lazy):
-    """Steps until the largest violation is at most ``tol``; β is changed in place.
+def _arrays(state, size):
+    """q, v of those that may go up, v of those that may go down, and half of k(x, x)."""
+    return state[:size], state[size : 2 * size], state[2 * size : 3 * size], state[3 * size : 4 * size]
 
-    Parameters
-    ----------
-    team : where an assistant may come (``scan_team.py``); empty for none
-    K : float32 array, kernel values of all pairs of rows
-    rows : which row of K each member is; unsigned
-    block, filled : K of the members among themselves, of which the first filled[i] of row i are there
-    v : float32, target − Kβ of the members, better near zero
-    state, lazy : room for four arrays as long as v, float32 and padded, and for three of float64
-    places : room for ``LONGEST + 2`` numbers
-    """
-    m, none = rows.size, np.float32(0)
-    size, stride = padded(m), block.shape[1]
-    tags = tags_for(size)
-    flat = block.reshape(block.size)
-    q, up, down, half = state[:size], state[size : 2 * size], state[2 * size : 3 * size], state[3 * size : 4 * size]
-    part, since, inside = lazy[0], lazy[1], lazy[2]
+
+@njit(allocates=False)
+def _begin(K, rows, beta, v, lower, upper, state, size):
+    """The members' numbers before the first step; returns what is ``nothing`` beside a kernel value."""
+    none, shortest = np.float32(0), BARRED
+    q, up, down, half = _arrays(state, size)
     for t in range(size):
         q[t], up[t], down[t], half[t] = none, -BARRED, BARRED, none
-    if filled[0] < m:  # the first scans read this row
-        fill(team, K, rows, block, filled, 0)
-    shortest = BARRED
-    for t in range(m):
-        part[t] = since[t] = inside[t] = 0.0
+    for t in range(rows.size):
         half[t] = np.float32(0.5) * K[rows[t], rows[t]]
         if half[t] > none:
             shortest = min(shortest, half[t])
@@ -111,31 +112,86 @@ def compact_steps(team, K, rows, block, filled, beta, v, lower, upper, tol, max_
             up[t] = v[t]
         if beta[t] > lower[t]:
             down[t] = v[t]
+    return np.float32(NOTHING) * shortest if shortest < BARRED else none
+
+
+@njit(allocates=False)
+def compact_steps(team, K, rows, block, filled, beta, v, lower, upper, tol, max_steps, states, places, lazy):
+    """Steps until the largest violation is at most ``tol``; β is changed in place.
+
+    Parameters
+    ----------
+    team : where an assistant may come (``scan_team.py``); empty for none
+    K : float32 array, kernel values of all pairs of rows
+    rows : which row of K each member is; unsigned
+    block, filled : K of the members among themselves, of which the first filled[0, i] of row i are there. Where an
+        assistant may come there is a second row for what it has filled
+    v : float32, target − Kβ of the members, better near zero
+    states, lazy : room for four arrays as long as v, float32 and padded, once for each thread; and for three of float64
+    places : room for ``LONGEST + 2`` numbers
+    """
+    nothing = _begin(K, rows, beta, v, lower, upper, states[0], padded(rows.size))
+    side = lead(team, nothing)
+    return _steps(team, side, nothing, K, rows, block, filled, beta, lower, upper, tol, max_steps, states, places, lazy)
+
+
+@njit(allocates=False)
+def assist(team, K, rows, block, filled, beta, lower, upper, tol, max_steps, states, places, lazy, own):
+    """Make the same steps on another thread, if it comes in time; ``own`` is room for its β."""
+    for t in range(own.size):
+        own[t] = beta[t]
+    side, nothing = join(team)
+    if side == ASSISTANT:
+        copy_share(states[0], states[1], padded(rows.size))
+        _steps(team, side, nothing, K, rows, block, filled, own, lower, upper, tol, max_steps, states, places, lazy)
+
+
+@njit(allocates=False)
+def _steps(team, side, nothing, K, rows, block, filled, beta, lower, upper, tol, max_steps, states, places, lazy):
+    m, none = rows.size, np.float32(0)
+    size, stride = padded(m), block.shape[1]
+    tags = tags_for(size)
+    flat = block.reshape(block.size)
+    state, filled = states[max(side, 0)], filled[max(side, 0)]
+    half = _arrays(state, size)[3]
+    begin, end = share_of(side, size)
+    part, since, inside = lazy[0], lazy[1], lazy[2]
+    for t in range(m):
+        part[t] = since[t] = inside[t] = 0.0
+    if filled[0] < m:  # the first scans read this row
+        fill(K, rows, block, filled, 0, begin, end)
     count, bend, scale, total = 0, 1.0, 1.0, 0.0  # of the direction d: its rows, dᵀKd, and as said above
     least, most = -np.inf, np.inf
-    best, low, nothing = none, -BARRED, np.float32(NOTHING) * shortest if shortest < BARRED else none
-    same = none, none, none, none
-    _, low, v_i, q_i = step_of_all(team, flat, state, size, tags, low, nothing, none, none, stride, NOBODY, 0, same)
+    best, low, same = none, -BARRED, (none, none, none, none)
+    _, low, v_i, q_i = step_of_all(team, side, flat, state, size, begin, end, tags, low, nothing, none, none, stride,
+                                   NOBODY, 0, same)  # fmt: skip
     steps = 0
     while steps < max_steps:
+        if is_over(team, side):
+            if side == ASSISTANT:
+                return steps
+            copy_share(states[1], state, size)
+            side = ALONE
+            begin, end = share_of(side, size)
         if best < TINY:  # all below the last floor: look again from the new one
-            best, low, v_i, q_i = step_of_all(team, flat, state, size, tags, low, nothing, np.float32(1), none, stride,
-                                              NOBODY, 0, same)  # fmt: skip
+            best, low, v_i, q_i = step_of_all(team, side, flat, state, size, begin, end, tags, low, nothing,
+                                              np.float32(1), none, stride, NOBODY, 0, same)  # fmt: skip
         # Step 1 – the pair
         i = tag_of(best, tags)
         if best < TINY or i >= m or not v_i - low > tol:  # i ≥ m: kernel values are not numbers
             break
         if filled[i] < m:
-            fill(team, K, rows, block, filled, i)
+            fill(K, rows, block, filled, i, begin, end)
         inverse = np.float32(0.5 / bend if count else 0.0)
-        gain, v_j, q_j = best_partner(team, flat, stride, i, state, size, v_i, q_i, half[i], inverse, tags)
+        gain, v_j, q_j, k_ij = best_partner(team, side, flat, stride, i, state, size, begin, end, v_i, q_i,
+                                            inverse, tags)  # fmt: skip
         j = tag_of(gain, tags)
         if j >= m or not v_i > v_j:  # gains beyond float32: the place is of none, or of one that may not go down
             break
         if filled[j] < m:
-            fill(team, K, rows, block, filled, j)
+            fill(K, rows, block, filled, j, begin, end)
         slope = np.float64(v_i) - np.float64(v_j)
-        plain = 2.0 * (np.float64(half[i]) + np.float64(half[j]) - np.float64(block[i, j]))
+        plain = 2.0 * (np.float64(half[i]) + np.float64(half[j]) - np.float64(k_ij))
         plain = max(plain, TAU)
         _catch_up(i, beta, part, since, total)
         _catch_up(j, beta, part, since, total)
@@ -187,7 +243,7 @@ def compact_steps(team, K, rows, block, filled, beta, v, lower, upper, tol, max_
             least, most = _narrow(t, beta, part, since, lower, upper, least, most)
         steps += 1
         both = up_i, v_i, v_j, down_j  # i may go down now, and j up
-        best, low, v_i, q_i = step_of_all(team, flat, state, size, tags, low, nothing, np.float32(share),
-                                          np.float32(step), stride, i, j, both)  # fmt: skip
+        best, low, v_i, q_i = step_of_all(team, side, flat, state, size, begin, end, tags, low, nothing,
+                                          np.float32(share), np.float32(step), stride, i, j, both)  # fmt: skip
     _bring_up_to_date(places, count, beta, part, since, total, scale)
     return steps

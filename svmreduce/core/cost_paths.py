@@ -141,7 +141,7 @@ def _solve_cell(K, spans, row_of, moving, target, lower, upper, beta, f, tol, ma
     for a in range(count):
         inside[members[a]] = True
     changed, change = np.empty(members.size, np.int64), np.empty(members.size)
-    v, state = np.empty(members.size, np.float32), np.empty(4 * padded(members.size), np.float32)
+    v, states = np.empty(members.size, np.float32), np.empty((1, 4 * padded(members.size)), np.float32)
     places, lazy = np.empty(LONGEST + 2, np.int64), np.empty((3, members.size))
     alone, steps = np.empty(0, np.int64), 0
     for round_ in range(MOST_ROUNDS):
@@ -158,8 +158,8 @@ def _solve_cell(K, spans, row_of, moving, target, lower, upper, beta, f, tol, ma
         for a in range(count):
             v[a] = target[now[a]] - f[rows[a]] - middle
         leave = max(SAFETY * tol, (SETTLED if new < FEW * count else SHRINK if round_ else FIRST) * gap)
-        made = compact_steps(alone, K, rows, block, filled, part_beta, v[:count],
-                             take(lower, now), take(upper, now), leave, max_steps - steps, state, places,
+        made = compact_steps(alone, K, rows, block, filled.reshape((1, filled.size)), part_beta, v[:count],
+                             take(lower, now), take(upper, now), leave, max_steps - steps, states, places,
                              lazy)  # fmt: skip
         moved = 0
         for a in range(count):

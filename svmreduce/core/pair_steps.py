@@ -20,11 +20,12 @@ from functools import partial
 
 import numpy as np
 
-from svmreduce.core.compact_steps import LONGEST, compact_steps
+from svmreduce.core.cache_lines import in_lines
+from svmreduce.core.compact_steps import LONGEST, assist, compact_steps
 from svmreduce.core.jit import njit, take
 from svmreduce.core.pair_scans import BARRED, TAU, TOGETHER
 from svmreduce.core.row_sums import add_rows
-from svmreduce.core.scan_team import LEAST_SHARED, assist, dismiss, new_team, padded
+from svmreduce.core.scan_team import LEAST_SHARED, new_team, padded
 from svmreduce.core.threads import begin_turns, end_turns, in_turns, next_turn
 from svmreduce.core.vector import TAGS, VECTOR, fmax, fmin
 from svmreduce.core.watch import time_is_up
@@ -270,18 +271,18 @@ def _scatter(rows, part_beta, beta, moved, change):
 
 
 @njit()
-def _lead_or_assist(team, K, rows, block, filled, beta, v, lower, upper, tol, max_steps, state, made, turns):
+def _lead_or_assist(team, K, rows, block, filled, beta, v, lower, upper, tol, max_steps, states, made, turns):
     """``compact_steps`` on one thread; another one, if it comes, assists."""
-    places, lazy = np.empty(LONGEST + 2, np.int64), np.empty((3, rows.size))
+    places, lazy, own = np.empty(LONGEST + 2, np.int64), np.empty((3, rows.size)), np.empty(rows.size)
+    team = team[: 0 if turns[2] == 0 else team.size]  # the caller without helpers need not wait for any
     begin_turns(turns)
     while True:
         turn = next_turn(turns)
         if turn == 0:
-            made[0] = compact_steps(team, K, rows, block, filled, beta, v, lower, upper, tol, max_steps, state, places,
+            made[0] = compact_steps(team, K, rows, block, filled, beta, v, lower, upper, tol, max_steps, states, places,
                                     lazy)  # fmt: skip
-            dismiss(team)
-        elif turn == 1:
-            assist(team, K, rows, block, state)
+        elif turn == 1 and team.size > 0:
+            assist(team, K, rows, block, filled, beta, lower, upper, tol, max_steps, states, places, lazy, own)
         else:
             end_turns(turns)
             return
@@ -313,17 +314,22 @@ def _conjugate_round(K, stride, diagonal, beta, v, lower, upper, tol, max_steps,
     rows = np.empty(n, np.uint64)
     rows = rows[: _still_movable(beta, v, lower, upper, 0.0, high, low, rows)]
     block = square = K[: n * stride].reshape(n, stride)
-    if few := 2 * rows.size <= n:  # on a copy, which is filled when it is needed
-        m = rows.size
-        block, filled = np.empty((m, padded(m) + TOGETHER), np.float32), np.zeros(m, np.int64)
+    few = 2 * rows.size <= n
+    m = rows.size if few else n
+    threads_of_steps = min(threads, 2) if m >= LEAST_SHARED else 1
+    filled = np.zeros((threads_of_steps, m), np.int64)
+    if few:  # on a copy, which is filled when it is needed
+        block = in_lines((m, padded(m) + TOGETHER), np.float32)
     else:
-        m, rows, filled = n, np.arange(n, dtype=np.uint64), np.full(n, n)
-    part_v, parts, state = np.empty(m, np.float32), np.empty((3, m)), np.empty(4 * padded(m), np.float32)
+        rows = np.arange(n, dtype=np.uint64)
+        filled += n
+    part_v, parts = np.empty(m, np.float32), np.empty((3, m))
+    states = in_lines((threads_of_steps, 4 * padded(m)), np.float32)
     _gather(rows, 0.5 * (high + low), v, beta, lower, upper, part_v, parts)
     answer, patience = np.zeros(1, np.int64), (50 if few else 2) * max(n, 500)
     loop = partial(_lead_or_assist, new_team(), square, rows, block, filled, parts[0], part_v, parts[1], parts[2],
-                   ROUNDED * tol, min(max_steps, patience), state, answer)  # fmt: skip
-    in_turns(loop, m * m, min(threads, 2) if m >= LEAST_SHARED else 1)
+                   ROUNDED * tol, min(max_steps, patience), states, answer)  # fmt: skip
+    in_turns(loop, m * m, threads_of_steps)
     made = int(answer[0])
     if made == 0:
         return _block_round(K, stride, diagonal, beta, v, lower, upper, 0.0, tol, max_steps)

@@ -12,6 +12,7 @@ from functools import partial
 
 import numpy as np
 
+from svmreduce.core.cache_lines import LINE, in_lines
 from svmreduce.core.jit import njit
 from svmreduce.core.pair_scans import TOGETHER
 from svmreduce.core.threads import begin_turns, end_stage, end_turns, in_turns, next_turn, wait_for_stage
@@ -19,7 +20,7 @@ from svmreduce.core.threads import begin_turns, end_stage, end_turns, in_turns, 
 LEAST_ROWS = 256  # with fewer the solver may cycle
 ROWS_IN_TURN = 64
 ROWS_TO_WIDEN = 8  # in a turn: the fewer, the less they wait for each other
-CACHE_LINE, PAGE, HUGE_PAGE = 64, 4096, 1 << 21  # bytes
+PAGE, HUGE_PAGE = 4096, 1 << 21  # bytes
 
 
 @njit()
@@ -116,13 +117,12 @@ class WorkingSet:
 
     def __init__(self, rows, megabytes: float):
         self.rows, itemsize = rows, rows.dtype.itemsize
-        self.line = CACHE_LINE // itemsize
+        self.line = LINE // itemsize
         room = max(0.0, megabytes) * 2**20 / itemsize
         self.capacity = int(min(rows.n, max(LEAST_ROWS, room / self._width(np.sqrt(room)))))
         self.widest = self._width(self.capacity)
         # pair steps read whole vectors: what lies behind a row must be finite, and behind the last one memory
-        buffer = np.zeros(self.capacity * self.widest + TOGETHER + self.line, rows.dtype)
-        self.K = buffer[-buffer.ctypes.data // itemsize % self.line :]
+        self.K = in_lines(self.capacity * self.widest + TOGETHER, rows.dtype, np.zeros)
         self.stride = self.touched = 0
         self.members = np.empty(0, np.int64)
         self.diagonal = np.empty(0, rows.dtype)
