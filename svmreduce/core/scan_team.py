@@ -5,7 +5,7 @@ numbers. So they are in lock step without orders, and a message takes a fifth of
 a cache. Nobody sleeps in between. What they find is the same as one thread finds, to the bit: extremes of halves.
 
 The thread that begins (``LEADER``) waits a little for the other one to come. One that then keeps the leader waiting for
-``PATIENCE`` looks is dismissed, since its core has other work to do; the leader goes on alone.
+``PATIENCE`` is dismissed, since its core has other work to do; the leader goes on alone.
 """
 
 from __future__ import annotations
@@ -16,23 +16,26 @@ from svmreduce.core.atomics import add, look, put
 from svmreduce.core.cache_lines import in_lines
 from svmreduce.core.jit import njit
 from svmreduce.core.pair_scans import TOGETHER, partner, step_and_scan
+from svmreduce.core.threads import looks_within
 from svmreduce.core.vector import bits_as_float32, float32_as_bits, tag_of
 
-LEAST_SHARED = 1024  # members; with fewer, messages cost more than half of the passes
-PATIENCE = 50_000  # looks, some 50 microseconds
+LEAST_SHARED = 2560  # members; with fewer, messages cost more than half of the passes
+PATIENCE = 1e-4  # seconds
 ALONE, LEADER, ASSISTANT = -1, 0, 1
 NOBODY = -1
 UP, DOWN, HALF = 1, 2, 3  # after q: the arrays that a pass goes over, see ``pair_scans.py``
 _LINE = 16  # numbers in two cache lines, which come together
-# Places in a team: who is there, and the leader's word for the other; what each keeps for itself: how many messages it
+# Places in a team: who is there, the leader's word for the other, and its patience in looks; what each keeps for itself: how many messages it
 # sent, whether it is to say that the team ends, and whether that was said; and two messages of each, since one may
 # send its next before the other has read its last.
-_PRESENT, _WORD, _SENT, _ENDS, _ENDED, _OWN, _MESSAGES = 0, 1, 0, 1, 2, _LINE, 3 * _LINE
+_PRESENT, _WORD, _PATIENCE, _SENT, _ENDS, _ENDED, _OWN, _MESSAGES = 0, 1, 2, 0, 1, 2, _LINE, 3 * _LINE
 _CLOSED = 2  # added to those present: nobody may come any more
 
 
 def new_team() -> np.ndarray:
-    return in_lines(_MESSAGES + 4 * _LINE, np.int64, np.zeros)
+    team = in_lines(_MESSAGES + 4 * _LINE, np.int64, np.zeros)
+    team[_PATIENCE] = looks_within(PATIENCE)
+    return team
 
 
 @njit()
@@ -66,7 +69,7 @@ def lead(team, word):
     if team.size == 0:
         return ALONE
     team[_WORD], looks = _two(word, word), 0
-    while look(team, _PRESENT) == 0 and looks < PATIENCE:
+    while look(team, _PRESENT) == 0 and looks < team[_PATIENCE]:
         looks += 1
     return LEADER if add(team, _PRESENT, _CLOSED) == 1 else ALONE
 
@@ -95,7 +98,7 @@ def _tell(team, side, one, other):
         looks += 1
     if team[mine + 3] + team[its + 3] > 0:
         team[own + _ENDED] = 1
-    if looks > PATIENCE and side == LEADER:
+    if looks > team[_PATIENCE] and side == LEADER:
         team[own + _ENDS] = 1
     return its
 

@@ -3,8 +3,8 @@
 Jobs are taken by plain threads that call ``nogil`` functions: the count is exactly what was asked for, and nothing
 breaks when two callers work at once. The caller takes jobs like the others and waits for jobs, never for threads: to
 wake one takes up to half a millisecond on a virtual machine, and there are fits of few milliseconds. For the same
-reason an idle thread looks out for a millisecond before it sleeps. Work that is itself divided runs undivided on its
-thread: all cores are taken.
+reason an idle thread looks out for a while (``AWAKE``) before it sleeps. Work that is itself divided runs undivided on
+its thread: all cores are taken.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from contextvars import copy_context
 from functools import cache
 from itertools import count
 from queue import SimpleQueue
+from time import perf_counter
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from svmreduce.core.jit import njit
 
 FEW_VALUES = 200_000  # not worth to wake a thread for
 ENDED = 1 << 50  # more turns and stages than there are; times the rows of a tile it does not overflow
-LOOKS_FOR_END, LOOKS_FOR_TASKS = 100_000, 1_000_000  # before a thread sleeps: about 0.1 and 1 ms
+AWAKE, AWAKE_FOR_END = 1.5e-3, 1e-4  # seconds before an idle thread sleeps, and at the end of a loop
 MOST_BELLS = 256  # helpers beyond share the last one
 # Among the counters of turns: threads that run the loop, whether the caller is about to sleep, and where stages begin.
 INSIDE, SLEEPS, STAGES = 1, 2, 3
@@ -86,6 +87,22 @@ def _mark(numbers, place):
 _bells = np.zeros(16 * MOST_BELLS, np.int64)  # how often each helper was called, in cache lines of their own
 
 
+@cache
+def _look_seconds() -> float:
+    """A look takes four times as long on one processor as on another."""
+    trial, seconds = 10_000, []
+    for _ in range(5):
+        start = perf_counter()
+        _reaches(_bells, 0, ENDED, trial)
+        seconds.append(perf_counter() - start)
+    return min(seconds) / trial
+
+
+def looks_within(seconds: float) -> int:
+    """How often a thread looks at a number in this time."""
+    return round(seconds / _look_seconds())
+
+
 class _Helper:
     """A thread that does one task after the other. When there is none it looks out for the next one, then it sleeps."""
 
@@ -109,7 +126,7 @@ class _Helper:
             rung = int(_bells[self.bell])  # before the look into the queue
             while not self.tasks.empty():
                 self.tasks.get()(self.bell, rung)
-            if not _reaches(_bells, self.bell, rung + 1, LOOKS_FOR_TASKS):
+            if not _reaches(_bells, self.bell, rung + 1, looks_within(AWAKE)):
                 self.tasks.get()(self.bell, int(_bells[self.bell]))
 
 
@@ -159,7 +176,7 @@ class _Jobs:
 
     def wait(self):
         for job in range(self.jobs):
-            while self.error is None and not _reaches(self.done, job, 1, LOOKS_FOR_END):
+            while self.error is None and not _reaches(self.done, job, 1, looks_within(AWAKE_FOR_END)):
                 self.gone.get()
 
 
@@ -192,7 +209,7 @@ def in_threads(work: Callable[[int], object], jobs: int, threads: int) -> list:
 def begin_turns(turns):
     """What a loop calls first. Helpers are called from here, where their caller no longer holds Python's lock: one that
     has to wait for it falls asleep."""
-    counters, bells, role, _ = turns
+    counters, bells, role, _, _ = turns
     add(counters, INSIDE, 1)
     for helper in range(min(role, MOST_BELLS)):
         add(bells, 16 * helper, 1)
@@ -220,14 +237,12 @@ def end_stage(turns, part):
 def end_turns(turns):
     """What a loop calls last. The caller waits for those who still have a task; a helper stays away from Python's lock,
     which the caller wants now, until it is called again."""
-    counters, bells, role, rung = turns
+    counters, bells, role, rung, looks = turns
     add(counters, INSIDE, -1)
     if role >= 0:
-        looks = LOOKS_FOR_END
         while looks > 0 and 0 < look(counters, INSIDE) < ENDED // 2:
             looks -= 1
     else:
-        looks = LOOKS_FOR_TASKS
         while looks > 0 and look(bells, -1 - role) == rung and look(counters, SLEEPS) == 0:
             looks -= 1
 
@@ -239,11 +254,11 @@ class _Turns:
         self.loop, self.error = loop, None
         self.counters, self.gone = np.zeros(STAGES + parts, np.int64), SimpleQueue()
 
-    def run(self, role, rung=0):
+    def run(self, role, rung, awake):
         loop = self.loop
         if loop is not None:  # else it is over
             try:
-                loop((self.counters, _bells, role, rung))
+                loop((self.counters, _bells, role, rung, looks_within(awake)))
             except BaseException as error:
                 if self.loop is not None:
                     self.error = error
@@ -252,7 +267,7 @@ class _Turns:
                 loop = None  # the frame of an error must not keep arrays
 
     def help(self, bell, rung):
-        self.run(-1 - bell, rung)
+        self.run(-1 - bell, rung, AWAKE)
         self.gone.put(None)
 
 
@@ -270,7 +285,7 @@ def in_turns(loop: Callable[[tuple], object], values: int, threads: int, parts: 
         helpers = _some_helpers(threads - 1, elsewhere=True)
         for helper in helpers:
             helper.tasks.put(shared.help)
-        shared.run(len(helpers))
+        shared.run(len(helpers), 0, AWAKE_FOR_END)
         while 0 < shared.counters[INSIDE] < ENDED // 2:
             _mark(shared.counters, SLEEPS)
             if 0 < shared.counters[INSIDE] < ENDED // 2:

@@ -179,7 +179,7 @@ def test_helpers_stay_off_the_core_of_their_caller_in_compiled_loops_only():
 
 def test_more_helpers_than_bells_ring_no_foreign_numbers():
     counters, bells = np.zeros(3, np.int64), np.zeros(16 * MOST_BELLS + 64, np.int64)
-    begin_turns((counters, bells, MOST_BELLS + 3, 0))
+    begin_turns((counters, bells, MOST_BELLS + 3, 0, 0))
     assert bells[: 16 * MOST_BELLS].sum() == MOST_BELLS and not bells[16 * MOST_BELLS :].any()
 
 
