@@ -20,10 +20,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from svmreduce.core.block_solver import optimise_block_in_time
 from svmreduce.core.kernel_values import single_threaded_blas
 from svmreduce.core.l2svm import Hessian, LaggingGradient, RowCache
 from svmreduce.core.packed_rows import PackedRows
-from svmreduce.core.pair_steps import BARRED, optimise_block_in_time, pair_steps_of_rows
+from svmreduce.core.pair_steps import BARRED, pair_steps_of_rows
 from svmreduce.core.simplex import BALL, FRANK_WOLFE, INSIDE, LIMIT, MIN_BALL, MODIFIED, NORM, SCALE, SLACK, ball_steps
 from svmreduce.core.threads import resolve_threads
 from svmreduce.core.watch import time_is_up

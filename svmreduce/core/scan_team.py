@@ -25,9 +25,9 @@ ALONE, LEADER, ASSISTANT = -1, 0, 1
 NOBODY = -1
 UP, DOWN, HALF = 1, 2, 3  # after q: the arrays that a pass goes over, see ``pair_scans.py``
 _LINE = 16  # numbers in two cache lines, which come together
-# Places in a team: who is there, the leader's word for the other, and its patience in looks; what each keeps for itself: how many messages it
-# sent, whether it is to say that the team ends, and whether that was said; and two messages of each, since one may
-# send its next before the other has read its last.
+# Places in a team: who is there, the leader's word for the other, and its patience in looks; what each keeps for
+# itself: how many messages it sent, whether it is to say that the team ends, and whether that was said; and two
+# messages of each, since one may send its next before the other has read its last.
 _PRESENT, _WORD, _PATIENCE, _SENT, _ENDS, _ENDED, _OWN, _MESSAGES = 0, 1, 2, 0, 1, 2, _LINE, 3 * _LINE
 _CLOSED = 2  # added to those present: nobody may come any more
 

@@ -23,8 +23,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from svmreduce.core.block_solver import optimise_block_in_time
 from svmreduce.core.kernel_values import FLOAT32_TOL, kernel_rows, single_threaded_blas, suitable_rows
-from svmreduce.core.pair_steps import optimise_block_in_time
 from svmreduce.core.threads import resolve_threads
 from svmreduce.core.tiles import RADIAL
 from svmreduce.core.violations import subtract, violations, worst_pair

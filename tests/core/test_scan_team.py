@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from svmreduce.core import scan_team
+from svmreduce.core.block_solver import optimise_block_in_time
 from svmreduce.core.compact_steps import LONGEST, assist, compact_steps
 from svmreduce.core.pair_scans import TOGETHER
-from svmreduce.core.pair_steps import optimise_block_in_time
 from svmreduce.core.scan_team import new_team, padded
 
 

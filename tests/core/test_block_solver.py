@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from svmreduce.core.block_solver import optimise_block_in_time
 from svmreduce.core.pair_scans import TOGETHER
-from svmreduce.core.pair_steps import optimise_block_in_time
 
 
 def _block(n, stride, gamma=1.0):
