@@ -96,9 +96,9 @@ class SharedRows:
         self.X = without_zeros(kernel, X)
         self._ready, self._lock = {}, threading.Lock()
 
-    def part(self, rows: np.ndarray):
-        """What a problem on these rows (ascending) takes in place of a matrix."""
-        return self.X if rows.size == self.X.shape[0] else RowPart(self, rows)
+    def part(self, rows: np.ndarray | slice):
+        """What a problem on these rows (ascending, or a slice that means all) takes in place of a matrix."""
+        return self.X if isinstance(rows, slice) or rows.size == self.X.shape[0] else RowPart(self, rows)
 
     def ready(self, name, make):
         """``make(X)``, made once."""

@@ -25,9 +25,17 @@ import numpy as np
 
 from svmreduce.core.block_solver import optimise_block_in_time
 from svmreduce.core.kernel_values import FLOAT32_TOL, kernel_rows, single_threaded_blas, suitable_rows
+from svmreduce.core.row_passes import (
+    changes,
+    gather,
+    mark_first,
+    round_to_bounds,
+    subtract,
+    violations,
+    worst_pair,
+)
 from svmreduce.core.threads import resolve_threads
 from svmreduce.core.tiles import RADIAL
-from svmreduce.core.violations import subtract, violations, worst_pair
 from svmreduce.core.watch import time_is_up
 from svmreduce.core.working_set import WorkingSet
 from svmreduce.types import DualSolution
@@ -116,13 +124,14 @@ class _Search:
         self._measure_in(unit)
         self.beta = np.zeros(self.n)
         self.v = target.astype(np.float64)
-        self._know_all_rows()
+        self.far_beta, self.far_v, self.all_known = self.beta.copy(), self.v.copy(), True
+        self.room = np.empty(self.n, np.int64), np.empty(self.n)  # for a pass over all rows
         # Free rows of the working set fix the intercept. While it has none, any value in a bracket will do
         # for it, and the near rows decide.
         self.intercept, self.bracket = 0.0, (-np.inf, np.inf)
         self.worst = None  # the worst pair among the near rows
         self.n_iter = self.kernel_evals = self.repairs = self.rounds = 0
-        self.near, self.every = np.zeros(self.n, bool), np.ones(self.n, bool)
+        self.near, self.near_rows = np.zeros(self.n, bool), np.empty(0, np.int64)
         self.knows_objective = False  # whether v is double where β is not zero
         self._use(suitable_rows(kernel, X, single=tol >= FLOAT32_TOL, split=True))
         self.batch = FIRST_WORKING_SET if self.rows.entries <= LONG else FIRST_OF_LONG_ROWS
@@ -150,7 +159,7 @@ class _Search:
 
     def run(self):
         new = self._first_rows() if self.start is None else self._rows_of_start()
-        stage_tol = self.tol if self.near.all() else max(self.tol, self.rough)
+        stage_tol = self.tol if self.near_rows.size == self.n else max(self.tol, self.rough)
         idle_rounds = 0
         while self.n_iter < self.max_iter and idle_rounds < MOST_IDLE_ROUNDS:
             steps_before = self.n_iter
@@ -158,53 +167,61 @@ class _Search:
             idle_rounds = idle_rounds + 1 if self.n_iter == steps_before else 0
             gap = _gap_of(*self.worst[:2])
             self.rounds += 1
-            rows = int(np.count_nonzero(self.near))
+            rows = self.near_rows.size
             if time_is_up(rounds=self.rounds, steps=self.n_iter, rows=rows, gap=float(gap) / self.factor):
                 break
             if self.n_iter >= self.step_limit < self.max_iter:
                 self._go_on_in_double()
-                self.worst = self._worst_pair(self.near)
+                self.worst = self._worst_pair(self.near_rows)
             elif gap <= stage_tol:
-                self._update_far()
-                if self._gap() <= self.tol and self._certified():
-                    return
-                if self._gap() <= 5 * stage_tol:
+                gap = self._update_far()
+                if gap <= self.tol:
+                    if self._certified():
+                        return
+                    gap = self._gap()
+                if gap <= 5 * stage_tol:
                     stage_tol = self.tol
                 if self.all_known:
-                    self.near = self._violation() > -self.far
-                    self.near[self.work.members] = True
-                self.worst = self._worst_pair(self.near)
+                    self._call_near(self._violation() > -self.far, self.work.members)
+                self.worst = self._worst_pair(self.near_rows)
             new = self._next_rows(stage_tol)
         self._update_far()
 
+    def _call_near(self, mask, more=None):
+        """The rows of the mask and those named are the near ones."""
+        if more is not None:
+            mask[more] = True
+        self.near, self.near_rows = mask, np.flatnonzero(mask)
+
     def _first_rows(self):
         order = self.rng.permutation(self.n)
-        self.near[order[: max(FIRST_SAMPLE, self.n // 8)]] = True
-        size = min(self.batch, self.work.capacity)
+        sample, size = order[: max(FIRST_SAMPLE, self.n // 8)], min(self.batch, self.work.capacity)
+        marks = np.zeros(self.n, bool)
         if self.first is not None:
-            self.near[self.first] = True
+            marks[self.first] = True
+            self._call_near(marks, sample)
             return self.first[:size]
         # as many that can go up as that can go down, where there are: classes may be unequal
-        up, down = order[self.upper[order] > 0], order[self.lower[order] < 0]
-        half = size // 2
-        take_up = max(half, size - down.size)
-        marks = np.zeros(self.n, bool)
-        marks[up[:take_up]] = marks[down[: max(half, size - up.size)]] = True
-        self.near |= marks
-        return np.flatnonzero(marks if self.n > size else self.upper > self.lower)
+        up, down, half = np.count_nonzero(self.upper), np.count_nonzero(self.lower), size // 2
+        mark_first(order, self.upper, max(half, size - down), marks)
+        mark_first(order, self.lower, max(half, size - up), marks)
+        new = np.flatnonzero(marks if self.n > size else self.upper > self.lower)
+        self._call_near(marks, sample)
+        return new
 
     def _rows_of_start(self):
         """Take β from where the caller has it; the rows at the margin and the violators are the working set."""
         self.beta = np.array(self.start, dtype=np.float64)
-        self._subtract_products(np.arange(self.n), np.arange(self.n), self.beta)
+        support = np.flatnonzero(self.beta)
+        self._subtract_products(np.arange(self.n), support, self.beta[support])
         self._know_all_rows()
         self.intercept = _middle(*self._worst_pair()[:2])
         if self.unit is None:
             self._measure_in(float(self.v.std()) or 1.0)
         else:  # near the solution: all rows at the margin at once
             self.batch = self.work.capacity
-        self.near = self._violation() > -self.far
-        self.worst = self._worst_pair(self.near)
+        self._call_near(self._violation() > -self.far)
+        self.worst = self._worst_pair(self.near_rows)
         return self._next_rows(self.rough)
 
     def _optimise_with(self, new, tol):
@@ -220,88 +237,110 @@ class _Search:
         self.bracket = (high, low) if high < low else ((high + low) / 2,) * 2
         change = beta - self.beta[members]
         self.beta[members], self.v[members] = beta, v
-        others = self.near.copy()
-        others[members] = False
-        self._subtract_products(np.flatnonzero(others), members, change)
-        self.worst = self._worst_pair(self.near)
+        moved = np.flatnonzero(change != 0)  # of numbers flatnonzero takes four times as long
+        self._subtract_products(self._near_others(), members[moved], change[moved])
+        self.worst = self._worst_pair(self.near_rows)
         self.intercept = self._in_bracket(_middle(*self.worst[:2]))
 
     def _in_bracket(self, value: float) -> float:
         return min(max(value, self.bracket[0]), self.bracket[1])
 
+    def _near_others(self):
+        """The near rows that are not members of the working set."""
+        others = self.near.copy()
+        others[self.work.members] = False
+        return self.near_rows[others[self.near_rows]]
+
     def _know_all_rows(self):
         """All rows' v is that of β. From here on the far rows keep it, and the near rows know how it changes."""
-        self.far_beta, self.far_v, self.all_known = self.beta.copy(), self.v.copy(), True
+        self.far_beta[:], self.far_v[:], self.all_known = self.beta, self.v, True
 
-    def _update_far(self, all_rows=False):
-        """Bring the far rows' v up to date, or of those that could violate, if they are few: these become near."""
-        far, change = ~self.near, self.beta - self.far_beta
-        limit = -np.inf if all_rows or not change.any() else -self._reach(change) - 2 * WRONG * self.tol
-        unsafe = far
-        while unsafe.any():
-            unsafe = ~self.near & (self._violation() > limit)
-            if 2 * np.count_nonzero(unsafe | (far & self.near)) > np.count_nonzero(far):
-                unsafe = ~self.near
-            self._subtract_products(np.flatnonzero(unsafe), np.arange(self.n), change)
-            self.near |= unsafe
-            self.intercept = self._in_bracket(_middle(*self._worst_pair()[:2]))
-        self.all_known = bool(self.near.all())
+    def _update_far(self, all_rows=False) -> float:
+        """Bring the far rows' v up to date, or of those that could violate, if they are few: these become near.
+
+        Returns the gap of all rows.
+        """
+        count = changes(self.beta, self.far_beta, *self.room)
+        moved, change = (array[:count].copy() for array in self.room)
+        limit = -np.inf if all_rows or not count else -self._reach(moved, change) - 2 * WRONG * self.tol
+        left = far = np.flatnonzero(~self.near)
+        pair = None if far.size else self._worst_pair()
+        while left.size:
+            unsafe = self._violation(left) > limit
+            if 2 * (far.size - left.size + np.count_nonzero(unsafe)) > far.size:
+                unsafe[:] = True
+            these, left = left[unsafe], left[~unsafe]
+            self._subtract_products(these, moved, change)
+            self.near[these] = True
+            pair = self._worst_pair()
+            self.intercept = self._in_bracket(_middle(*pair[:2]))
+            if not these.size:
+                break
+        self._call_near(self.near)
+        self.all_known = self.near_rows.size == self.n
         if self.all_known:
             self._know_all_rows()
+        return _gap_of(*pair[:2])
 
-    def _reach(self, change) -> float:
+    def _reach(self, moved, change) -> float:
         """The length of Σ change·φ(x): no v has moved by more, for kernels with k(x, x) = 1."""
         if self.kernel.is_mixture or self.kernel.code not in RADIAL:
             return np.inf
         error = self.rows.rounding() * np.abs(change).sum() ** 2
-        return np.sqrt(max(0.0, change @ (self.far_v - self.v)) + error)
+        return np.sqrt(max(0.0, change @ (self.far_v[moved] - self.v[moved])) + error)
 
-    def _subtract_products(self, rows, columns, change):
-        """v[rows] -= K[rows, columns]·change."""
-        moved = np.flatnonzero(change != 0)  # of numbers flatnonzero takes four times as long
+    def _subtract_products(self, rows, moved, change):
+        """v[rows] -= K[rows, moved]·change."""
         if rows.size and moved.size:
-            out = np.zeros((1, rows.size))
-            self.rows.add_products(rows, self.rows, columns[moved], change[None, moved], out, self.threads)
+            out = self.room[1][None, : rows.size]
+            out[:] = 0.0
+            self.rows.add_products(rows, self.rows, moved, change[None], out, self.threads)
             subtract(self.v, rows, out[0])
             self.kernel_evals += rows.size * moved.size
 
     def _next_rows(self, stage_tol):
         """The worst violators outside the working set; rows of no more use leave to make room."""
-        violation = self._violation()
+        members, others, capacity = self.work.members, self._near_others(), self.work.capacity
+        violation, own_violation = self._violation(others), self._violation(members)
         # The worst pair must meet in the working set: that is what makes every round a step forward
-        violation[list(self.worst[2:])] = np.inf
-        members = self.work.members
+        for row in self.worst[2:]:
+            violation[others == row] = own_violation[members == row] = np.inf
         # an empty working set (precision was just raised) wants the rows at the margin back as well
-        candidate = self.near & (violation > (0.4 * stage_tol if members.size else -0.1 * self.far))
-        candidate[members] = False
-        new = np.flatnonzero(candidate)
-        capacity = self.work.capacity
+        wanted = violation > (0.4 * stage_tol if members.size else -0.1 * self.far)
+        new, violation = others[wanted], violation[wanted]
         # half of a full working set stays: swapping all of it would undo the last round
-        most = capacity // 2 if members.size else capacity
-        wanted = min(new.size, max(self.batch, members.size), most)
-        if wanted < new.size:
-            new = new[np.argpartition(-violation[new], wanted)[:wanted]]
-        useful = violation[members] > -IDLE * self.far
+        most = min(max(self.batch, members.size), capacity // 2 if members.size else capacity)
+        if most < new.size:
+            new = new[np.argpartition(-violation, most)[:most]]
+        useful = own_violation > -IDLE * self.far
         if 4 * np.sum(~useful) > members.size or members.size + new.size > capacity:
-            self.work.keep(useful, self.threads)  # moving rows is not free: a few idle ones may stay
-            members = self.work.members
+            order = self.work.keep(useful, self.threads)  # moving rows is not free: a few idle ones may stay
+            own_violation = own_violation[order]
         excess = self.work.size + new.size - capacity
         if excess > 0:
-            order = np.argsort(violation[members], kind="stable")
-            keep = np.ones(members.size, bool)
-            keep[order[:excess]] = False
+            keep = np.ones(self.work.size, bool)
+            keep[np.argsort(own_violation, kind="stable")[:excess]] = False
             self.work.keep(keep, self.threads)
         return new
 
     # ------------------------------------------------------------ optimality
 
-    def _violation(self):
-        """How far each row is on the wrong side, given the intercept; negative on the right side."""
-        return violations(self.v, self.beta, self.lower, self.upper, self.kink, self.intercept)
+    def _of(self, rows):
+        """v, β and the bounds of these rows."""
+        if rows is None or rows.size == self.n:
+            return self.v, self.beta, self.lower, self.upper
+        return gather(self.v, self.beta, self.lower, self.upper, rows)
 
-    def _worst_pair(self, among=None):
+    def _violation(self, rows=None):
+        """How far each row is on the wrong side, given the intercept; negative on the right side."""
+        return violations(*self._of(rows), self.kink, self.intercept)
+
+    def _worst_pair(self, rows=None):
         """The largest v that may go up, the smallest that may go down, and their rows; of all rows by default."""
-        return worst_pair(self.v, self.beta, self.lower, self.upper, self.kink, self.every if among is None else among)
+        if rows is not None and not rows.size:
+            return -np.inf, np.inf, 0, 0
+        high, low, i, j = worst_pair(*self._of(rows), self.kink)
+        return (high, low, i, j) if rows is None else (high, low, rows[i], rows[j])
 
     def _gap(self):
         return _gap_of(*self._worst_pair()[:2])
@@ -331,37 +370,32 @@ class _Search:
         self._know_all_rows()
 
     def _exact_v(self, which):
-        support = np.flatnonzero(self.beta)
-        if not support.size:
-            return self.target[which]
-        right, coef = kernel_rows(self.kernel, self.X[support], np.float64, split=True), self.beta[support]
-        f = np.zeros(self.n)
-        f[support] = right.products_with_all(coef, self.threads)
-        others = which[self.beta[which] == 0]
-        for start in range(0, others.size, FIRST_SAMPLE):  # in parts: no double copy of all rows
-            part = others[start : start + FIRST_SAMPLE]
-            left, out = kernel_rows(self.kernel, self.X[part], np.float64, like=right), np.zeros((1, part.size))
-            left.add_products(np.arange(part.size), right, np.arange(support.size), coef[None], out, self.threads)
-            f[part] = out[0]
-        self.kernel_evals += support.size * (support.size + 1) // 2 + others.size * support.size
-        return self.target[which] - f[which]
+        """v of these rows in double. All rows with a β are among them."""
+        v, is_support = self.target[which].astype(np.float64), self.beta[which] != 0
+        support, others = which[is_support], np.flatnonzero(~is_support)
+        if support.size:
+            right, coef = kernel_rows(self.kernel, self.X[support], np.float64, split=True), self.beta[support]
+            v[is_support] -= right.products_with_all(coef, self.threads)
+            for start in range(0, others.size, FIRST_SAMPLE):  # in parts: no double copy of all rows
+                part = others[start : start + FIRST_SAMPLE]
+                left = kernel_rows(self.kernel, self.X[which[part]], np.float64, like=right)
+                out = np.zeros((1, part.size))
+                left.add_products(np.arange(part.size), right, np.arange(support.size), coef[None], out, self.threads)
+                v[part] -= out[0]
+            self.kernel_evals += support.size * (support.size + 1) // 2 + others.size * support.size
+        return v
 
     def _round_to_bounds(self):
         """Sums of bounds are not exact: a row that takes up the rest is not free, or the intercept would be its own."""
-        largest = max(np.abs(self.beta).max(), 0.0 if self.start is None else np.abs(self.start).max())
-        width = np.minimum(self.upper - self.lower, largest)  # C may be infinite
-        dust = self.n * np.finfo(np.float64).eps * width
-        self.beta = np.where(self.upper - self.beta <= dust, self.upper, self.beta)
-        self.beta = np.where(self.beta - self.lower <= dust, self.lower, self.beta)
-        if self.kink > 0.0:
-            self.beta = np.where(np.abs(self.beta) <= dust, 0.0, self.beta)
+        largest = max(self.beta.max(), -self.beta.min(), 0.0 if self.start is None else np.abs(self.start).max())
+        dust = self.n * np.finfo(np.float64).eps
+        round_to_bounds(self.beta, self.lower, self.upper, self.kink, dust, largest)  # bounds may be infinite
 
-    def _v_of_support(self):
+    def _v_of_support(self, support):
         """v in double where β is not zero: float32 sums of large β leave the objective wrong in the fifth digit."""
-        v, evals = self.v, self.kernel_evals
-        if not self.knows_objective and (self.rows.dtype == np.float32 or not self.all_known):
-            v, support = v.copy(), np.flatnonzero(self.beta)
-            v[support] = self._exact_v(support)
+        if self.knows_objective or (self.rows.dtype == np.float64 and self.all_known):
+            return self.v[support]
+        evals, v = self.kernel_evals, self._exact_v(support)
         self.kernel_evals = evals  # the counter is of the search; this only reports what it found
         return v
 
@@ -377,7 +411,10 @@ class _Search:
             intercept = _middle(*self._worst_pair()[:2])
         else:
             intercept = np.mean(self.v[free] - self.kink * np.sign(self.beta[free]))
-        objective = -0.5 * float(self.beta @ (self.target + self._v_of_support())) + self.kink * np.abs(self.beta).sum()
+        support = np.flatnonzero(self.beta)
+        beta = self.beta[support]
+        objective = -0.5 * float(beta @ (self.target[support] + self._v_of_support(support)))
+        objective += self.kink * np.abs(beta).sum()
         gap = self._gap()
         return DualSolution(self.beta, float(intercept), objective, gap, self.n_iter, self.kernel_evals,
                          bool(gap <= self.tol))  # fmt: skip

@@ -20,7 +20,7 @@ SAMPLE_TOL = 0.01
 
 def c_svc(X, y, box, kernel, *, start=None, **options) -> DualSolution:
     """Targets ±1, 0 ≤ y·β ≤ box; the options are those of ``smo_engine.solve``, and any ``start`` will do."""
-    lower, upper = np.where(y > 0, 0.0, -box), np.where(y > 0, box, 0.0)
+    lower, upper = np.minimum(y * box, 0.0), np.maximum(y * box, 0.0)
     return smo_engine.solve(X, y, lower, upper, kernel, start=_feasible(start, lower, upper), **options)
 
 

@@ -28,14 +28,14 @@ def one_versus_one(
     y : class numbers 0…k-1, positions in ``classes``
     start : array of shape (k-1, n), optional
         Coefficients to begin with, as those of the model but for all rows; ``fit_binary`` takes those of its rows.
-    part_of : callable (rows) -> what ``fit_binary`` takes as X, optional
+    part_of : callable (rows) -> what ``fit_binary`` takes as X, optional; all rows come as a slice
     threads, rows_at_once : int
         Pairs of at most that many rows are solved side by side, unless there is a time limit to share.
     """
     k = len(classes)
     # With two classes the second comes first, so that a positive value means classes[1].
     order = [1, 0] if k == 2 else list(range(k))
-    rows_of = [np.flatnonzero(y == code) for code in order]
+    sizes = np.bincount(y, minlength=k)[order]
     pairs = list(combinations(range(k), 2))
     betas = np.zeros((k - 1, len(y)))
     if part_of is None:
@@ -43,16 +43,15 @@ def one_versus_one(
 
     def solve(number):
         i, j = pairs[number]
-        rows = np.flatnonzero((y == order[i]) | (y == order[j]))
-        target = np.where(y[rows] == order[i], 1.0, -1.0)
-        begin = {} if start is None else {"start": np.where(target > 0, start[j - 1, rows], start[i, rows])}
-        solution = fit_binary(part_of(rows), target, weights[rows], kernel, **begin)
-        first = target > 0
-        betas[j - 1, rows[first]] = solution.beta[first]
-        betas[i, rows[~first]] = solution.beta[~first]
+        rows = slice(None) if k == 2 else np.flatnonzero((y == order[i]) | (y == order[j]))
+        first = y[rows] == order[i]
+        place = 0 if k == 2 else np.where(first, j - 1, i)
+        begin = {} if start is None else {"start": start[place, rows]}
+        solution = fit_binary(part_of(rows), 2.0 * first - 1.0, weights[rows], kernel, **begin)
+        betas[place, rows] = solution.beta
         return solution
 
-    small = [len(rows_of[i]) + len(rows_of[j]) <= rows_at_once and not is_watched() for i, j in pairs]
+    small = [sizes[i] + sizes[j] <= rows_at_once and not is_watched() for i, j in pairs]
     solutions = dict.fromkeys(range(len(pairs)))
     large = [number for number in solutions if not small[number]]
     for done, number in enumerate(large):
@@ -61,10 +60,10 @@ def one_versus_one(
     together = [number for number in solutions if small[number]]
     solutions.update(zip(together, in_threads(lambda job: solve(together[job]), len(together), threads), strict=True))
     solutions = list(solutions.values())
-    used = np.any(betas != 0, axis=0)
-    if not used.any():  # a model and its file have at least one vector
-        used[0] = True
-    kept = [rows[used[rows]] for rows in rows_of]
+    used = np.flatnonzero(np.any(betas != 0, axis=0))
+    if not used.size:  # a model and its file have at least one vector
+        used = np.zeros(1, np.int64)
+    kept = [used[y[used] == code] for code in order]
     support = np.concatenate(kept)
     model = KernelModel(
         kernel,
