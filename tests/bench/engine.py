@@ -141,29 +141,29 @@ def _speed_table(cells, chosen, threads) -> list[str]:
                 best = min(best, value)
         columns["best"].append(best / own)
         shown = " | ".join("not run" if ratio is None else f"{ratio:.1f}" for ratio in [*row, best / own])
-        lines.append(f"| {problem} | {base:.2f} | {own:.2f} | {shown} |")
+        lines.append(f"| {problem} | {base:.2f} | {own:.3f} | {shown} |")
     means = " | ".join(f"**{geometric_mean(c):.1f}**" if c else "" for c in columns.values())
     return [*lines, f"| **geometric mean** | | | {means} |", ""]
 
 
 def _thread_table(cells, chosen, thread_counts) -> list[str]:
     """Our own engine on more threads: wall seconds, the least of the repeats, which other work lengthens least."""
-    counts = " and ".join(
-        str(max(cells.get((problem, n, OWN), {}).get("repeats", 0) for problem in chosen)) for n in thread_counts
-    )
-    lines = [f"## Our engine on several threads: wall seconds (least of up to {counts} fits)", "",
-             f"| problem | threads: {' | '.join(map(str, thread_counts))} | times faster |",
-             "| --- |" + " ---: |" * (len(thread_counts) + 1)]  # fmt: skip
-    ratios = []
+    fits = max(cells.get((problem, n, OWN), {}).get("repeats", 0) for problem in chosen for n in thread_counts)
+    lines = [f"## Our engine on several threads: wall seconds, the least of up to {fits} fits", "",
+             f"| problem | threads: {' | '.join(map(str, thread_counts))} | times faster | of the medians |",
+             "| --- |" + " ---: |" * (len(thread_counts) + 2)]  # fmt: skip
+    ratios = {"least_seconds": [], "seconds": []}
     for problem in chosen:
-        times = [_get(cells, problem, threads, OWN, "least_seconds") for threads in thread_counts]
-        if all(times):
-            ratios.append(times[0] / times[-1])
-            shown = " | ".join(f"{time:.2f}" for time in times)
-            lines.append(f"| {problem} | {shown} | {ratios[-1]:.2f} |")
-    if not ratios or len(thread_counts) < 2:
+        times = {field: [_get(cells, problem, threads, OWN, field) for threads in thread_counts] for field in ratios}
+        if all(times["least_seconds"]):
+            for field, values in times.items():
+                ratios[field].append(values[0] / values[-1])
+            shown = " | ".join(f"{time:.3f}" for time in times["least_seconds"])
+            lines.append(f"| {problem} | {shown} | {ratios['least_seconds'][-1]:.2f} | {ratios['seconds'][-1]:.2f} |")
+    if not ratios["seconds"] or len(thread_counts) < 2:
         return []
-    return [*lines, f"| **geometric mean** |{' |' * len(thread_counts)} **{geometric_mean(ratios):.2f}** |", ""]
+    means = " | ".join(f"**{geometric_mean(values):.2f}**" for values in ratios.values())
+    return [*lines, f"| **geometric mean** |{' |' * len(thread_counts)} {means} |", ""]
 
 
 def _objective_table(cells, chosen) -> list[str]:
