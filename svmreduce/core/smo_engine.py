@@ -391,30 +391,28 @@ class _Search:
         dust = self.n * np.finfo(np.float64).eps
         round_to_bounds(self.beta, self.lower, self.upper, self.kink, dust, largest)  # bounds may be infinite
 
-    def _v_of_support(self, support):
+    def _know_support(self, support):
         """v in double where β is not zero: float32 sums of large β leave the objective wrong in the fifth digit."""
-        if self.knows_objective or (self.rows.dtype == np.float64 and self.all_known):
-            return self.v[support]
-        evals, v = self.kernel_evals, self._exact_v(support)
-        self.kernel_evals = evals  # the counter is of the search; this only reports what it found
-        return v
+        if not self.knows_objective and (self.rows.dtype == np.float32 or not self.all_known):
+            evals = self.kernel_evals
+            self.v[support] = self._exact_v(support)
+            self.kernel_evals = evals  # the counter is of the search; this only reports what it found
 
     def result(self) -> DualSolution:
         self._round_to_bounds()
-        if not self.beta.any():  # whatever rounding left of those that went back to zero
+        support = np.flatnonzero(self.beta)
+        if not support.size:  # whatever rounding left of those that went back to zero
             self.v = self.target.astype(np.float64)
         free = (self.lower < self.beta) & (self.beta < self.upper)
         if self.kink > 0.0:
             free &= self.beta != 0
         if not free.any():  # the rows next to the margin decide, however far they are
             self._update_far(all_rows=True)
-            intercept = _middle(*self._worst_pair()[:2])
-        else:
-            intercept = np.mean(self.v[free] - self.kink * np.sign(self.beta[free]))
-        support = np.flatnonzero(self.beta)
+        self._know_support(support)
+        levels = self.v[free] - self.kink * np.sign(self.beta[free])
+        intercept = np.mean(levels) if levels.size else _middle(*self._worst_pair()[:2])
         beta = self.beta[support]
-        objective = -0.5 * float(beta @ (self.target[support] + self._v_of_support(support)))
-        objective += self.kink * np.abs(beta).sum()
+        objective = -0.5 * float(beta @ (self.target[support] + self.v[support])) + self.kink * np.abs(beta).sum()
         gap = self._gap()
         return DualSolution(self.beta, float(intercept), objective, gap, self.n_iter, self.kernel_evals,
                          bool(gap <= self.tol))  # fmt: skip

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from svmreduce.core import smo_engine
@@ -311,8 +312,6 @@ def test_the_objective_is_that_of_the_solution_in_double():
     """Rows of great weight leave float32 sums wrong in the fifth digit."""
     from sklearn.metrics.pairwise import rbf_kernel
 
-    from svmreduce.solvers.smo import SMO
-
     for seed in range(12):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(300, 5))
@@ -323,6 +322,22 @@ def test_the_objective_is_that_of_the_solution_in_double():
         beta, target = fitted.dual_coef_[0], y[fitted.support_]
         exact = 0.5 * beta @ rbf_kernel(fitted.support_vectors_, gamma=gamma) @ beta - target @ beta
         assert fitted.objective_ == pytest.approx(exact, rel=1e-8)
+
+
+def test_the_intercept_of_a_fit_that_was_ended_is_that_of_its_coefficients_in_double():
+    from sklearn.metrics.pairwise import rbf_kernel
+
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 5))
+    y = np.where(X[:, 0] + rng.normal(size=300) > 0, 1, -1)
+    weights = rng.choice([1, 10, 1000.0], 300)
+    with pytest.warns(ConvergenceWarning):
+        fitted = SMO(C=400, gamma=0.02, max_iter=2000).fit(X, y, sample_weight=weights)
+    rows, beta = fitted.support_, fitted.dual_coef_[0]
+    free = np.abs(beta) < 400 * weights[rows]
+    values = rbf_kernel(X[rows][free], X[rows], gamma=0.02) @ beta
+    assert free.any() and np.abs(beta).max() > 1e4
+    assert fitted.intercept_[0] == pytest.approx(np.mean(y[rows][free] - values), rel=1e-9)
 
 
 def _digits(n, seed=0):
