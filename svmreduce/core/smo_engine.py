@@ -24,16 +24,9 @@ from __future__ import annotations
 import numpy as np
 
 from svmreduce.core.block_solver import optimise_block_in_time
+from svmreduce.core.dual_point import DualPoint, gap_of, middle
 from svmreduce.core.kernel_values import FLOAT32_TOL, kernel_rows, single_threaded_blas, suitable_rows
-from svmreduce.core.row_passes import (
-    changes,
-    gather,
-    mark_first,
-    round_to_bounds,
-    subtract,
-    violations,
-    worst_pair,
-)
+from svmreduce.core.row_passes import changes, mark_first
 from svmreduce.core.threads import resolve_threads
 from svmreduce.core.tiles import RADIAL
 from svmreduce.core.watch import time_is_up
@@ -109,28 +102,22 @@ def solve(
         return search.result()
 
 
-class _Search:
+class _Search(DualPoint):
     """The state of one solve."""
 
     def __init__(self, X, target, lower, upper, kernel, tol, cache_mb, max_iter, seed, threads, first,
                  start, kink, unit, factor):  # fmt: skip
-        self.X, self.kernel, self.tol, self.cache_mb = X, kernel, tol, cache_mb
-        self.target, self.lower, self.upper = target, lower, upper
-        self.max_iter, self.threads = max_iter, threads
+        super().__init__(X, target, lower, upper, kernel, kink, threads)
+        self.tol, self.cache_mb, self.max_iter = tol, cache_mb, max_iter
         self.rng = np.random.default_rng(seed)
-        self.first = first
-        self.n = X.shape[0]
-        self.start, self.kink, self.factor = start, kink, factor
+        self.first, self.start, self.factor = first, start, factor
         self._measure_in(unit)
-        self.beta = np.zeros(self.n)
-        self.v = target.astype(np.float64)
         self.far_beta, self.far_v, self.all_known = self.beta.copy(), self.v.copy(), True
-        self.room = np.empty(self.n, np.int64), np.empty(self.n)  # for a pass over all rows
         # Free rows of the working set fix the intercept. While it has none, any value in a bracket will do
         # for it, and the near rows decide.
-        self.intercept, self.bracket = 0.0, (-np.inf, np.inf)
+        self.bracket = -np.inf, np.inf
         self.worst = None  # the worst pair among the near rows
-        self.n_iter = self.kernel_evals = self.repairs = self.rounds = 0
+        self.n_iter = self.repairs = self.rounds = 0
         self.near, self.near_rows = np.zeros(self.n, bool), np.empty(0, np.int64)
         self.knows_objective = False  # whether v is double where β is not zero
         self._use(suitable_rows(kernel, X, single=tol >= FLOAT32_TOL, split=True))
@@ -165,25 +152,25 @@ class _Search:
             steps_before = self.n_iter
             self._optimise_with(new, SAFETY * stage_tol)
             idle_rounds = idle_rounds + 1 if self.n_iter == steps_before else 0
-            gap = _gap_of(*self.worst[:2])
+            gap = gap_of(*self.worst[:2])
             self.rounds += 1
             rows = self.near_rows.size
             if time_is_up(rounds=self.rounds, steps=self.n_iter, rows=rows, gap=float(gap) / self.factor):
                 break
             if self.n_iter >= self.step_limit < self.max_iter:
                 self._go_on_in_double()
-                self.worst = self._worst_pair(self.near_rows)
+                self.worst = self.worst_pair(self.near_rows)
             elif gap <= stage_tol:
                 gap = self._update_far()
                 if gap <= self.tol:
                     if self._certified():
                         return
-                    gap = self._gap()
+                    gap = self.gap()
                 if gap <= 5 * stage_tol:
                     stage_tol = self.tol
                 if self.all_known:
-                    self._call_near(self._violation() > -self.far, self.work.members)
-                self.worst = self._worst_pair(self.near_rows)
+                    self._call_near(self.violation() > -self.far, self.work.members)
+                self.worst = self.worst_pair(self.near_rows)
             new = self._next_rows(stage_tol)
         self._update_far()
 
@@ -213,15 +200,15 @@ class _Search:
         """Take β from where the caller has it; the rows at the margin and the violators are the working set."""
         self.beta = np.array(self.start, dtype=np.float64)
         support = np.flatnonzero(self.beta)
-        self._subtract_products(np.arange(self.n), support, self.beta[support])
+        self.subtract_products(np.arange(self.n), support, self.beta[support])
         self._know_all_rows()
-        self.intercept = _middle(*self._worst_pair()[:2])
+        self.intercept = middle(*self.worst_pair()[:2])
         if self.unit is None:
             self._measure_in(float(self.v.std()) or 1.0)
         else:  # near the solution: all rows at the margin at once
             self.batch = self.work.capacity
-        self._call_near(self._violation() > -self.far)
-        self.worst = self._worst_pair(self.near_rows)
+        self._call_near(self.violation() > -self.far)
+        self.worst = self.worst_pair(self.near_rows)
         return self._next_rows(self.rough)
 
     def _optimise_with(self, new, tol):
@@ -238,9 +225,9 @@ class _Search:
         change = beta - self.beta[members]
         self.beta[members], self.v[members] = beta, v
         moved = np.flatnonzero(change != 0)  # of numbers flatnonzero takes four times as long
-        self._subtract_products(self._near_others(), members[moved], change[moved])
-        self.worst = self._worst_pair(self.near_rows)
-        self.intercept = self._in_bracket(_middle(*self.worst[:2]))
+        self.subtract_products(self._near_others(), members[moved], change[moved])
+        self.worst = self.worst_pair(self.near_rows)
+        self.intercept = self._in_bracket(middle(*self.worst[:2]))
 
     def _in_bracket(self, value: float) -> float:
         return min(max(value, self.bracket[0]), self.bracket[1])
@@ -264,23 +251,23 @@ class _Search:
         moved, change = (array[:count].copy() for array in self.room)
         limit = -np.inf if all_rows or not count else -self._reach(moved, change) - 2 * WRONG * self.tol
         left = far = np.flatnonzero(~self.near)
-        pair = None if far.size else self._worst_pair()
+        pair = None if far.size else self.worst_pair()
         while left.size:
-            unsafe = self._violation(left) > limit
+            unsafe = self.violation(left) > limit
             if 2 * (far.size - left.size + np.count_nonzero(unsafe)) > far.size:
                 unsafe[:] = True
             these, left = left[unsafe], left[~unsafe]
-            self._subtract_products(these, moved, change)
+            self.subtract_products(these, moved, change)
             self.near[these] = True
-            pair = self._worst_pair()
-            self.intercept = self._in_bracket(_middle(*pair[:2]))
+            pair = self.worst_pair()
+            self.intercept = self._in_bracket(middle(*pair[:2]))
             if not these.size:
                 break
         self._call_near(self.near)
         self.all_known = self.near_rows.size == self.n
         if self.all_known:
             self._know_all_rows()
-        return _gap_of(*pair[:2])
+        return gap_of(*pair[:2])
 
     def _reach(self, moved, change) -> float:
         """The length of Σ change·φ(x): no v has moved by more, for kernels with k(x, x) = 1."""
@@ -289,22 +276,13 @@ class _Search:
         error = self.rows.rounding() * np.abs(change).sum() ** 2
         return np.sqrt(max(0.0, change @ (self.far_v[moved] - self.v[moved])) + error)
 
-    def _subtract_products(self, rows, moved, change):
-        """v[rows] -= K[rows, moved]·change."""
-        if rows.size and moved.size:
-            out = self.room[1][None, : rows.size]
-            out[:] = 0.0
-            self.rows.add_products(rows, self.rows, moved, change[None], out, self.threads)
-            subtract(self.v, rows, out[0])
-            self.kernel_evals += rows.size * moved.size
-
     def _next_rows(self, stage_tol):
         """The worst violators outside the working set; rows of no more use leave to make room."""
         members, others, capacity = self.work.members, self._near_others(), self.work.capacity
-        violation, own_violation = self._violation(others), self._violation(members)
+        violation, ownviolation = self.violation(others), self.violation(members)
         # The worst pair must meet in the working set: that is what makes every round a step forward
         for row in self.worst[2:]:
-            violation[others == row] = own_violation[members == row] = np.inf
+            violation[others == row] = ownviolation[members == row] = np.inf
         # an empty working set (precision was just raised) wants the rows at the margin back as well
         wanted = violation > (0.4 * stage_tol if members.size else -0.1 * self.far)
         new, violation = others[wanted], violation[wanted]
@@ -312,49 +290,29 @@ class _Search:
         most = min(max(self.batch, members.size), capacity // 2 if members.size else capacity)
         if most < new.size:
             new = new[np.argpartition(-violation, most)[:most]]
-        useful = own_violation > -IDLE * self.far
+        useful = ownviolation > -IDLE * self.far
         if 4 * np.sum(~useful) > members.size or members.size + new.size > capacity:
             order = self.work.keep(useful, self.threads)  # moving rows is not free: a few idle ones may stay
-            own_violation = own_violation[order]
+            ownviolation = ownviolation[order]
         excess = self.work.size + new.size - capacity
         if excess > 0:
             keep = np.ones(self.work.size, bool)
-            keep[np.argsort(own_violation, kind="stable")[:excess]] = False
+            keep[np.argsort(ownviolation, kind="stable")[:excess]] = False
             self.work.keep(keep, self.threads)
         return new
 
     # ------------------------------------------------------------ optimality
 
-    def _of(self, rows):
-        """v, β and the bounds of these rows."""
-        if rows is None or rows.size == self.n:
-            return self.v, self.beta, self.lower, self.upper
-        return gather(self.v, self.beta, self.lower, self.upper, rows)
-
-    def _violation(self, rows=None):
-        """How far each row is on the wrong side, given the intercept; negative on the right side."""
-        return violations(*self._of(rows), self.kink, self.intercept)
-
-    def _worst_pair(self, rows=None):
-        """The largest v that may go up, the smallest that may go down, and their rows; of all rows by default."""
-        if rows is not None and not rows.size:
-            return -np.inf, np.inf, 0, 0
-        high, low, i, j = worst_pair(*self._of(rows), self.kink)
-        return (high, low, i, j) if rows is None else (high, low, rows[i], rows[j])
-
-    def _gap(self):
-        return _gap_of(*self._worst_pair()[:2])
-
     def _certified(self):
         """Compute v in double where it could change the verdict, and the objective; true if the tolerance holds."""
         if self.rows.dtype == np.float64:
             return True
-        decides = self._violation() > -2 * WRONG * self.tol
+        decides = self.violation() > -2 * WRONG * self.tol
         check = np.flatnonzero(decides | (self.beta != 0))
         rounded = self.v[decides]
-        self.v[check] = self._exact_v(check)
+        self.v[check] = self.exact_v(check)
         self.near[check] = True
-        if self._gap() <= self.tol:
+        if self.gap() <= self.tol:
             self.knows_objective = True
             return True
         self.repairs += 1
@@ -366,40 +324,18 @@ class _Search:
     def _go_on_in_double(self):
         self.work = None  # free the old block before the new one
         self._use(kernel_rows(self.kernel, self.X, np.float64, split=True))
-        self.v = self._exact_v(np.arange(self.n))
+        self.v = self.exact_v(np.arange(self.n))
         self._know_all_rows()
-
-    def _exact_v(self, which):
-        """v of these rows in double. All rows with a β are among them."""
-        v, is_support = self.target[which].astype(np.float64), self.beta[which] != 0
-        support, others = which[is_support], np.flatnonzero(~is_support)
-        if support.size:
-            right, coef = kernel_rows(self.kernel, self.X[support], np.float64, split=True), self.beta[support]
-            v[is_support] -= right.products_with_all(coef, self.threads)
-            for start in range(0, others.size, FIRST_SAMPLE):  # in parts: no double copy of all rows
-                part = others[start : start + FIRST_SAMPLE]
-                left = kernel_rows(self.kernel, self.X[which[part]], np.float64, like=right)
-                out = np.zeros((1, part.size))
-                left.add_products(np.arange(part.size), right, np.arange(support.size), coef[None], out, self.threads)
-                v[part] -= out[0]
-            self.kernel_evals += support.size * (support.size + 1) // 2 + others.size * support.size
-        return v
-
-    def _round_to_bounds(self):
-        """Sums of bounds are not exact: a row that takes up the rest is not free, or the intercept would be its own."""
-        largest = max(self.beta.max(), -self.beta.min(), 0.0 if self.start is None else np.abs(self.start).max())
-        dust = self.n * np.finfo(np.float64).eps
-        round_to_bounds(self.beta, self.lower, self.upper, self.kink, dust, largest)  # bounds may be infinite
 
     def _know_support(self, support):
         """v in double where β is not zero: float32 sums of large β leave the objective wrong in the fifth digit."""
         if not self.knows_objective and (self.rows.dtype == np.float32 or not self.all_known):
             evals = self.kernel_evals
-            self.v[support] = self._exact_v(support)
+            self.v[support] = self.exact_v(support)
             self.kernel_evals = evals  # the counter is of the search; this only reports what it found
 
     def result(self) -> DualSolution:
-        self._round_to_bounds()
+        self.round_to_bounds(self.start)
         support = np.flatnonzero(self.beta)
         if not support.size:  # whatever rounding left of those that went back to zero
             self.v = self.target.astype(np.float64)
@@ -410,19 +346,9 @@ class _Search:
             self._update_far(all_rows=True)
         self._know_support(support)
         levels = self.v[free] - self.kink * np.sign(self.beta[free])
-        intercept = np.mean(levels) if levels.size else _middle(*self._worst_pair()[:2])
+        intercept = np.mean(levels) if levels.size else middle(*self.worst_pair()[:2])
         beta = self.beta[support]
         objective = -0.5 * float(beta @ (self.target[support] + self.v[support])) + self.kink * np.abs(beta).sum()
-        gap = self._gap()
+        gap = self.gap()
         return DualSolution(self.beta, float(intercept), objective, gap, self.n_iter, self.kernel_evals,
                          bool(gap <= self.tol))  # fmt: skip
-
-
-def _gap_of(high: float, low: float) -> float:
-    return np.inf if np.isnan(high - low) else max(0.0, high - low)
-
-
-def _middle(high: float, low: float) -> float:
-    """Half-way between two extremes, of which one or both may not exist."""
-    finite = [value for value in (high, low) if np.isfinite(value)]
-    return sum(finite) / len(finite) if finite else 0.0
