@@ -1,7 +1,7 @@
 """Single passes over rows, against their definitions in numpy."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svmreduce.core.row_passes import changes, gather, mark_first, round_to_bounds, subtract, violations, worst_pair
@@ -9,6 +9,7 @@ from svmreduce.core.row_passes import changes, gather, mark_first, round_to_boun
 seeds = st.integers(0, 2**32 - 1)
 
 
+@settings(deadline=None)  # the first call compiles
 @given(st.integers(1, 1200), seeds, st.sampled_from([0.0, 0.1]), st.booleans())
 def test_the_worst_pair_is_that_of_the_definition(n, seed, kink, odd):
     rng = np.random.default_rng(seed)
@@ -39,6 +40,7 @@ def test_amounts_are_subtracted_from_the_rows_named():
     assert v.tolist() == [-2.0, 1.0, 2.0, 2.0, 4.0]
 
 
+@settings(deadline=None)  # the first call compiles
 @given(st.integers(1, 300), seeds)
 def test_rows_are_gathered_changes_found_and_the_first_of_a_kind_marked(n, seed):
     rng = np.random.default_rng(seed)
