@@ -70,6 +70,7 @@ def _lead_or_assist(team, K, rows, block, filled, beta, v, lower, upper, tol, ma
         if turn == 0:
             made[0] = compact_steps(team, K, rows, block, filled, beta, v, lower, upper, tol, max_steps, states, places,
                                     lazy)  # fmt: skip
+            team = team[:0]  # nobody joins any more
         elif turn == 1 and team.size > 0:
             assist(team, K, rows, block, filled, beta, lower, upper, tol, max_steps, states, places, lazy, own)
         else:

@@ -23,7 +23,7 @@ class DualPoint:
 
     def _of(self, rows):
         """v, β and the bounds of these rows."""
-        if rows is None or rows.size == self.n:
+        if rows is None:
             return self.v, self.beta, self.lower, self.upper
         return gather(self.v, self.beta, self.lower, self.upper, rows)
 
@@ -33,10 +33,12 @@ class DualPoint:
 
     def worst_pair(self, rows=None):
         """The largest v that may go up, the smallest that may go down, and their rows; of all rows by default."""
-        if rows is not None and not rows.size:
+        if rows is None or rows.size == self.n:
+            return worst_pair(*self._of(None), self.kink)
+        if not rows.size:
             return -np.inf, np.inf, 0, 0
         high, low, i, j = worst_pair(*self._of(rows), self.kink)
-        return (high, low, i, j) if rows is None else (high, low, rows[i], rows[j])
+        return high, low, rows[i], rows[j]
 
     def gap(self) -> float:
         return gap_of(*self.worst_pair()[:2])

@@ -4,8 +4,8 @@ Both make all steps: each does its half of a pass, then they tell each other wha
 numbers. So they are in lock step without orders, and a message takes a fifth of a microsecond between cores that share
 a cache. Nobody sleeps in between. What they find is the same as one thread finds, to the bit: extremes of halves.
 
-The thread that begins (``LEADER``) waits a little for the other one to come. One that then keeps the leader waiting for
-``PATIENCE`` is dismissed, since its core has other work to do; the leader goes on alone.
+The thread that begins (``LEADER``) waits a little for the other one to come. One whose message then takes longer than
+``PATIENCE`` is dismissed when it has come, since its core has other work to do; the leader goes on alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from svmreduce.core.pair_scans import TOGETHER, partner, step_and_scan
 from svmreduce.core.threads import looks_within
 from svmreduce.core.vector import bits_as_float32, float32_as_bits, tag_of
 
-LEAST_SHARED = 2560  # members; with fewer, messages cost more than half of the passes
+LEAST_SHARED = 2560  # members; with fewer, messages cost more than half of the passes; halves must not be empty
 PATIENCE = 1e-4  # seconds
 ALONE, LEADER, ASSISTANT = -1, 0, 1
 NOBODY = -1
@@ -104,6 +104,13 @@ def _tell(team, side, one, other):
 
 
 @njit(allocates=False)
+def _others(side, own, its):
+    """Whether the other thread's number counts: the assistant's if it is larger, else the leader's, even where one is
+    not a number. Both choose the same, or one would wait for ever."""
+    return its > own if side == LEADER else not own > its
+
+
+@njit(allocates=False)
 def is_over(team, side):
     """Whether the team has ended; both know it after the same step."""
     return side != ALONE and team[_OWN + _LINE * side + _ENDED] != 0
@@ -147,7 +154,7 @@ def best_partner(team, side, flat, stride, i, state, size, begin, end, v_i, q_i,
         return best, v, q, k
     its = _tell(team, side, _two(best, v), _two(q, k))
     its_best, its_v = _read(team, its + 1)
-    if its_best > best or (its_best == best and side == ASSISTANT):
+    if _others(side, best, its_best):
         q, k = _read(team, its + 2)
         return its_best, its_v, q, k
     return best, v, q, k
@@ -173,6 +180,6 @@ def step_of_all(team, side, flat, state, size, begin, end, tags, floor, nothing,
     its = _tell(team, side, _two(best, v), _two(q, low))
     its_best, its_v = _read(team, its + 1)
     its_q, its_low = _read(team, its + 2)
-    if its_best > best or (its_best == best and side == ASSISTANT):
+    if _others(side, best, its_best):
         best, v, q = its_best, its_v, its_q
-    return best, min(low, its_low), v, q
+    return best, its_low if _others(side, -low, -its_low) else low, v, q

@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from svmreduce.core import smo_engine
+from svmreduce.core.dual_point import DualPoint
 from svmreduce.core.kernel_values import KernelRows, kernel_matrix
 from svmreduce.core.optimality import kkt_gap
 from svmreduce.core.working_set import WorkingSet
@@ -322,6 +323,18 @@ def test_the_objective_is_that_of_the_solution_in_double():
         beta, target = fitted.dual_coef_[0], y[fitted.support_]
         exact = 0.5 * beta @ rbf_kernel(fitted.support_vectors_, gamma=gamma) @ beta - target @ beta
         assert fitted.objective_ == pytest.approx(exact, rel=1e-8)
+
+
+def test_what_is_known_of_rows_is_asked_for_in_any_order():
+    X, y, box, gamma = _problem(3)
+    point = DualPoint(X, y, np.minimum(y * box, 0.0), np.maximum(y * box, 0.0), KernelSpec("rbf", gamma), 0.0, 1)
+    point.v, point.intercept = np.random.default_rng(0).normal(size=y.size), 0.2
+    rows = np.random.default_rng(1).permutation(y.size)
+    for some in (rows, rows[: y.size // 2]):
+        assert_allclose(point.violation(some), point.violation()[some])
+    assert point.worst_pair(rows) == point.worst_pair()
+    high, low, i, j = point.worst_pair(rows[:5])
+    assert {i, j} <= set(rows[:5]) and point.v[i] == high and point.v[j] == low
 
 
 def test_the_intercept_of_a_fit_that_was_ended_is_that_of_its_coefficients_in_double():
