@@ -22,6 +22,7 @@ from svmreduce.errors import InputError
 FEW_FEATURES = 64  # up to here differences cost little more than products
 TILE = 512  # right rows in a tile
 LEAST_TILE, MANY_TILES = 128, 32  # of half a matrix: tiles are narrower if there are few, so that threads end together
+SUMS_BYTES = 1 << 26  # for the sums of half a matrix's tiles at a time
 BAND = 256  # left rows of a mixture or a table at a time
 MANY_COLUMNS = 1 << 16  # sparse columns are renumbered beyond this
 SCATTER_TILE_BYTES = 1 << 22  # a sparse tile is densified: keep it near the cache
@@ -185,16 +186,21 @@ class KernelRows:
         self._in_turns(loop, rows.size, columns.size, threads)
 
     def products_with_all(self, coef, threads=1):
-        """K·coef of all rows, from half of K. Sums of tiles are added in their order."""
+        """K·coef of all rows, or that of every row of ``coef``, from half of K. Sums of tiles are added in order."""
         tile = max(LEAST_TILE, min(self.tile, self.n // MANY_TILES // LEAST_TILE * LEAST_TILE))
-        out = np.zeros((math.ceil(self.n / tile), self.n))
+        each, total, stages = np.atleast_2d(coef), np.zeros(coef.shape), math.ceil(self.n / tile)
+        together = max(1, SUMS_BYTES // max(1, total.nbytes))
+        for first in range(0, stages, together):
+            out = np.zeros((min(together, stages - first), *each.shape))
 
-        def loop(turns):
-            tile_loops.symmetric_part(*self.parameters(), self.arrays, coef, tile, self.panel, self._slot(), turns,
-                                      out)  # fmt: skip
+            def loop(turns, first=first, out=out):
+                tile_loops.symmetric_part(*self.parameters(), self.arrays, each, tile, self.panel, self._slot(), turns,
+                                          first, out)  # fmt: skip
 
-        in_turns(loop, self.n * self.n // 2, threads)
-        return out.sum(axis=0)
+            in_turns(loop, each.size * self.n // 2, threads)
+            for part in out:
+                total += part.reshape(coef.shape)
+        return total
 
     def _in_turns(self, loop, rows, columns, threads):
         """Tiles are the same whatever the number of threads, and so is the order of sums: the same rounding."""
@@ -277,9 +283,9 @@ class TableRows:
             out[:, low : low + band.shape[0]] += coef @ band.T
 
     def products_with_all(self, coef, threads=1):
-        every, out = np.arange(self.n), np.zeros((1, self.n))
-        self.add_products(every, self, every, coef[None], out, threads)
-        return out[0]
+        every, out = np.arange(self.n), np.zeros(coef.shape)
+        self.add_products(every, self, every, np.atleast_2d(coef), np.atleast_2d(out), threads)
+        return out
 
 
 def kernel_rows(kernel, X, dtype=np.float32, like=None, split=False) -> KernelRows | MixedRows | TableRows:

@@ -271,3 +271,32 @@ def radial_sum(typing, A, at, count, factor, coef):
         return builder.load(total)
 
     return types.float64(A, types.int64, types.int64, factor, coef), generate
+
+
+@intrinsic
+def both_ways(typing, A, at, count, coef, own, first, sums, found):
+    """sums[c] += Σ_r A[at + r·count + c]·own[first + r], and found[r] = Σ_c A[at + r·count + c]·coef[c], for r up to
+    ``TOGETHER`` and c up to ``count``, a number of whole vectors; all but ``found`` have the type of A."""
+
+    def generate(context, builder, signature, args):
+        code = Code(context, builder, signature, args)
+        a, weight, mine, total, out = (code.memory(position) for position in (0, 3, 4, 6, 7))
+        lanes = code.of(a)
+        rows = [code.at(a, builder.add(args[1], builder.mul(args[2], number(r)))) for r in range(TOGETHER)]
+        own = [code.everywhere(builder.load(code.at(mine, builder.add(args[5], number(r))))) for r in range(TOGETHER)]
+        singles = [code.variable() for _ in rows]
+        column = code.variable()
+        with cgutils.for_range_slice(builder, number(0), args[2], number(lanes)) as (c, _):
+            weights = code.load(weight, c)
+            builder.store(code.load(total, c), column)
+            for row, factor, single in zip(rows, own, singles, strict=True):
+                values = code.load(row, c)
+                code.add_product(values, weights, single)
+                code.add_product(values, factor, column)
+            code.store(builder.load(column), total, c)
+        for r, single in enumerate(singles):
+            builder.store(code.total(builder.load(single)), code.at(out, number(r)))
+        return context.get_dummy_value()
+
+    whole = types.int64
+    return types.void(A, whole, whole, coef, own, whole, sums, found), generate

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from svmreduce.core.jit import njit, take
-from svmreduce.core.registers import TOGETHER, radial_products, radial_sum
+from svmreduce.core.registers import TOGETHER, both_ways, radial_products, radial_sum
 from svmreduce.core.threads import begin_turns, end_stage, end_turns, next_turn, wait_for_stage
 from svmreduce.core.tiles import (
     DIFFERENCES,
@@ -149,28 +149,47 @@ def _both_ways(a, coef, own, sums, most):
 
 
 @njit()
-def symmetric_part(mode, code, gamma, coef0, degree, rows, coef, tile, width, slot, turns, out):
-    """Σ_t out[t] = K·coef of all rows, from half of K: tile t of the columns has the rows from its own on.
+def _together_both_ways(A, columns, coef, own, sums, out):
+    """The same for rows beyond those of the columns, as many together as registers take, in the precision of A."""
+    flat, wide = A.reshape(-1), A.shape[1]
+    of_columns, of_rows = np.zeros(wide, A.dtype), np.empty(TOGETHER)
+    for i in range(0, A.shape[0], TOGETHER):
+        both_ways(flat, i * wide, wide, coef, own, i, of_columns, of_rows)
+        for r in range(TOGETHER):
+            out[i + r] += of_rows[r]
+    for j in range(columns):
+        sums[j] += of_columns[j]
 
-    out[t, i] += Σ_j k(i, j)·coef[j] and out[t, j] += k(i, j)·coef[i] for its columns j < i; the diagonal once.
+
+@njit()
+def symmetric_part(mode, code, gamma, coef0, degree, rows, coef, tile, width, slot, turns, first, out):
+    """Σ_t out[t, k] = K·coef[k] of all rows, from half of K: tile t of the columns has the rows from its own on.
+
+    out[t, k, i] += Σ_j k(i, j)·coef[k, j] and out[t, k, j] += k(i, j)·coef[k, i] for its columns j < i; the diagonal
+    once. The ``first`` tile is that of out[0].
     """
     every = np.arange(rows[4].size)
     columns, room = every[:0], np.empty(LEFT * (tile + width), rows[4].dtype)
     begin_turns(turns)
     while True:
         t = next_turn(turns)
-        j0 = t * tile
-        if j0 >= every.size:
+        j0 = (first + t) * tile
+        if t >= out.shape[0]:
             end_turns(turns)
             return
         columns, panels, right_norm = _ready(mode, rows, every[j0 : j0 + tile], columns, width, slot)
-        sums, own_coef = out[t, j0:], coef[j0 : j0 + tile]
         for i0 in range(j0, every.size, LEFT):
             own = every[i0 : i0 + LEFT]
             A = room[: own.size * right_norm.size].reshape((own.size, right_norm.size))
             fill(mode, code, gamma, coef0, degree, rows, own, panels, width, right_norm, slot, A)
-            for i in range(own.size):
-                most = min(columns.size, i0 + i - j0)
-                out[t, i0 + i] += _both_ways(A[i], own_coef, coef[i0 + i], sums, most)
-                if most < columns.size:
-                    out[t, i0 + i] += np.float64(A[i, most]) * coef[i0 + i]
+            single = own.size // TOGETHER * TOGETHER if A.itemsize == 4 and i0 >= j0 + columns.size else 0
+            for k in range(coef.shape[0]):
+                sums, into, own_coef, right_coef = out[t, k, j0:], out[t, k, i0:], coef[k, i0:], coef[k, j0 : j0 + tile]
+                if single:
+                    weights, factors = padded(coef[k], columns, width, right_norm), padded(coef[k], own, 1, right_norm)
+                    _together_both_ways(A[:single], columns.size, weights, factors, sums, into)
+                for i in range(single, own.size):
+                    most = min(columns.size, i0 + i - j0)
+                    into[i] += _both_ways(A[i], right_coef, own_coef[i], sums, most)
+                    if most < columns.size:
+                        into[i] += np.float64(A[i, most]) * own_coef[i]

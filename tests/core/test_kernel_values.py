@@ -7,6 +7,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
 
+from svmreduce.core import kernel_values
 from svmreduce.core.kernel_values import KernelRows, decision_function, kernel_matrix, kernel_rows
 from svmreduce.core.row_parts import without_zeros
 from svmreduce.core.tiles import MIXED
@@ -154,13 +155,32 @@ def test_the_blas_thread_count_is_put_back():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_products_with_all_rows_from_half_of_the_values(name, d, form, dtype):
     kernel = KERNELS[name][0]
-    X, coef = _rows(1100, d, 1, 0.3) / d**0.5, _rows(1100, 1, 2)[:, 0]
-    rows = kernel_rows(kernel, form(X), dtype)
+    X, coef = _rows(1101, d, 1, 0.3) / d**0.5, _rows(3, 1101, 2)
+    rows, K = kernel_rows(kernel, form(X), dtype), kernel_matrix(kernel, X, X)
     found = rows.products_with_all(coef)
-    size = np.abs(kernel_matrix(kernel, X, X)) @ np.abs(coef)
     tolerance = 2e-6 if dtype == np.float32 else 1e-13
-    assert (np.abs(found - kernel_matrix(kernel, X, X) @ coef) <= tolerance * size).all()
+    assert (np.abs(found - coef @ K) <= tolerance * (np.abs(coef) @ np.abs(K))).all()
     assert (found == rows.products_with_all(coef, threads=3)).all()
+    assert (found[1] == rows.products_with_all(coef[1])).all()
+
+
+@pytest.mark.parametrize("table", [False, True])
+def test_products_of_several_coefficients_with_a_mixture_and_a_table(table):
+    X, coef = _rows(90, 4, 1), _rows(2, 90, 2)
+    mixture = KernelMixture((KERNELS["rbf"][0], KERNELS["poly"][0]), (0.3, 0.7))
+    K = 0.3 * kernel_matrix(mixture.parts[0], X, X) + 0.7 * kernel_matrix(mixture.parts[1], X, X)
+    kernel, X = (KernelSpec("precomputed"), np.column_stack([np.arange(1.0, 91.0), K])) if table else (mixture, X)
+    rows = kernel_rows(kernel, X, np.float64)
+    assert_allclose(rows.products_with_all(coef), coef @ K, rtol=1e-10)
+    assert_allclose(rows.products_with_all(coef[0]), K @ coef[0], rtol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_of_half_a_matrix_need_little_room_and_are_the_same_in_parts(dtype, monkeypatch):
+    rows, coef = kernel_rows(KERNELS["rbf"][0], _rows(1101, 5, 1), dtype), _rows(2, 1101, 2)
+    found = rows.products_with_all(coef)
+    monkeypatch.setattr(kernel_values, "SUMS_BYTES", 3 * coef.nbytes)
+    assert (found == rows.products_with_all(coef, threads=2)).all()
 
 
 @pytest.mark.parametrize("d", [3, 40, 300])

@@ -9,6 +9,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from svmreduce.core.kernel_values import kernel_matrix
 from svmreduce.data.synthetic import make
+from svmreduce.solvers import lssvm
 from svmreduce.solvers.lssvm import LSSVM
 from svmreduce.solvers.sklearn_baselines import NetworkClassifier, NetworkRegressor, TreeRegressor
 
@@ -64,6 +65,22 @@ def test_a_few_rows_guide_the_steps():
     data = make("checkerboard", 1500, seed=0)
     fitted = LSSVM(C=1e3, gamma=0.5, tol=1e-4).fit(data.X, data.y)
     assert fitted.converged_ and fitted.n_iter_ < 50
+
+
+def test_where_single_precision_is_not_enough_kernel_values_are_double():
+    """In float32 the conjugate gradients would go on to their limit, 8,010 steps."""
+    data = make("checkerboard", 800, seed=0)
+    fitted = LSSVM(C=1e6, gamma=0.5, cache_mb=1).fit(data.X, data.y)
+    assert fitted.converged_ and fitted.gap_ <= 1e-3 and fitted.n_iter_ < 1000
+
+
+def test_a_guide_in_single_precision_is_as_good(monkeypatch):
+    X, y = cloud(900, 6)
+    single = LSSVM(C=100.0, gamma=0.3).fit(X, y)
+    monkeypatch.setattr(lssvm, "SINGLE_GUIDE", 0.0)
+    double = LSSVM(C=100.0, gamma=0.3).fit(X, y)
+    assert double.converged_ and abs(double.n_iter_ - single.n_iter_) <= 1
+    assert_allclose(single.decision_function(X), double.decision_function(X), atol=0.02)
 
 
 @pytest.mark.parametrize(("C", "spread"), [(1e10, 0), (1e6, 6), (1e-6, 6)])
