@@ -113,8 +113,8 @@ def test_the_coordinates_of_the_planes_follow_the_basis():
     space = BasisSpace(kernel, X, sign / len(y), 0.5, 6, single=False, cache_mb=10, seed=0, threads=1)
     found = search(space, 250.0, 1e-3, 200)
     K = kernel_matrix(kernel, space.vectors(), space.vectors())
-    assert_allclose(space.L @ space.L.T, K, atol=1e-10)
-    beta = space.coefficients(found.w)
+    assert_allclose(space.T @ K @ space.T.T, np.eye(6), atol=1e-10)
+    beta = space.coefficients(found.w[1:])
     assert found.w @ found.w == pytest.approx(beta @ K @ beta + found.w[0] ** 2)
     # one more plane, from its definition
     plane = space.plane(found.w)
