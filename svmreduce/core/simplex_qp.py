@@ -56,7 +56,7 @@ def _solve_face(H, d, x, face, size, scale, factor, known):
     """The minimum on the face, or on the smaller one where it ends; ``face`` follows.
 
     On the face H + scale·11ᵀ does as well as H, and is not singular for want of a constraint. ``factor`` holds its
-    Cholesky factor, of which ``known`` rows belong to the face as it is. Returns the new size of the face and ``known``.
+    Cholesky factor, of which ``known`` rows belong to the face as it is. Returns the face's new size and ``known``.
     """
     wanted, ones, right = np.empty(size), np.empty(size), np.empty(size)
     while True:

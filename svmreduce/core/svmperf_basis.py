@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import lapack
+from scipy.linalg import lapack, solve_triangular
 
 from svmreduce.core.cache_lines import in_lines
 from svmreduce.core.cutting_plane import add_rows, cut_part, masked_sums, padded, shape_of_panels
@@ -28,6 +28,7 @@ from svmreduce.core.tiles import RBF
 
 PIECE = 4096  # rows of a sweep that go together, whatever the number of threads
 BLOCK = 4096  # rows looked at together when a sample had none outside the span
+BAND = 256  # rows of T that go together: about half of T is zero
 TRIED = 59  # rows a new basis vector is chosen from: likely to hold one of the best twentieth
 PULLING = 1000  # rows that stand for all of a cut in the search for a basis vector
 FIXED_POINT_STEPS, SETTLED = 10, 1e-3  # the last step is the one that moves b by less than this share of itself
@@ -183,7 +184,8 @@ class BasisSpace:
 
     def coordinates(self, inner) -> np.ndarray:
         """Of what has these kernel values with the basis (one column each, if there are several)."""
-        return self.T[: self.size, : self.size] @ inner
+        bands = ((low, min(self.size, low + BAND)) for low in range(0, self.size, BAND))
+        return np.concatenate([inner[:0], *(self.T[low:high, :high] @ inner[:high] for low, high in bands)])
 
     def _some(self, rows, most):
         return rows if rows.size <= most else np.sort(self.rng.choice(rows, most, replace=False))
@@ -196,7 +198,7 @@ class BasisSpace:
         L, order, rank, _ = lapack.dpstrf(every, tol=self.inside * scale, lower=1)
         self.size, self.exhausted = rank, True
         self.chosen = order[:rank].astype(np.int64) - 1
-        self.T[:rank, :rank] = np.tril(lapack.dtrtri(L[:rank, :rank], lower=1)[0])
+        self.T[:rank, :rank] = solve_triangular(L[:rank, :rank], np.eye(rank), lower=True)
         if self.K is None:
             self.basis = self.prepared(self.vectors())
         else:
@@ -241,7 +243,9 @@ class _Missing:
         space = self.space
         b = first = b.toarray() if sparse.issparse(b) else b
         gamma = space.coefficients(self.inside)
-        own, basis = (_Points(space.kernel, Z, b[0]) for Z in (space.X[self.rows], space.invented))
+        lengths = None if space.points is None else space.points.lengths[self.rows]
+        own, basis = (_Points(space.kernel, space.X[self.rows], b[0], lengths),
+                      _Points(space.kernel, space.invented, b[0]))  # fmt: skip
         for _ in range(FIXED_POINT_STEPS):
             pulls, counters = self.s * own.values(b), gamma * basis.values(b)
             total = pulls.sum() - counters.sum()
@@ -259,19 +263,18 @@ class _Missing:
 
 
 class _Points:
-    """Points and the rbf kernel with one more. Dense ones are taken about ``origin``, as squared distances lose digits
-    far from it."""
+    """Points and the rbf kernel with one more, in double. Dense ones are taken about ``origin``: squared distances lose
+    digits far from it."""
 
-    def __init__(self, kernel, Z, origin):
-        self.kernel, self.origin = kernel, 0.0 if sparse.issparse(Z) else origin
+    def __init__(self, kernel, Z, origin, lengths=None):
+        self.gamma, self.origin = kernel.gamma, 0.0 if sparse.issparse(Z) else origin
         self.Z = Z if sparse.issparse(Z) else Z - origin
         self.transposed = self.Z.T
-        self.seen = kernel.mapped(self.Z)
-        self.lengths = _squared_lengths(self.seen)
+        self.lengths = _squared_lengths(self.Z) if lengths is None else lengths
 
     def values(self, b):
-        b = self.kernel.mapped(b - self.origin)[0]
-        return np.exp(-self.kernel.gamma * np.maximum(self.lengths + b @ b - 2.0 * (self.seen @ b), 0.0))
+        b = b[0] - self.origin
+        return np.exp(-self.gamma * np.maximum(self.lengths + b @ b - 2.0 * (self.Z @ b), 0.0))
 
     def sum(self, weights):
         return self.transposed @ weights + weights.sum() * self.origin
