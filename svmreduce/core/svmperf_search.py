@@ -43,7 +43,8 @@ class Planes:
     def __init__(self, price: float, first: Plane):
         self.price = price
         self.pulls, self.weights = np.zeros((1, len(first.pull))), np.zeros(1)
-        self.cuts = [np.zeros_like(first.cut)]
+        self.cuts = np.zeros((16, first.cut.size), first.cut.dtype)  # with room for more
+        self.places = np.zeros(1, np.int64)  # where those of the planes are
         self.products = np.zeros((1, 1))
         self.share, self.idle = np.ones(1), np.zeros(1, np.int64)
 
@@ -51,12 +52,20 @@ class Planes:
         old = len(self.weights)
         self.pulls = np.vstack([self.pulls, plane.pull])
         self.weights = np.append(self.weights, plane.weight)
-        self.cuts.append(plane.cut)
+        self._keep_cut(plane.cut)
         products = np.empty((old + 1, old + 1))
         products[:old, :old] = self.products
         products[old] = products[:, old] = self.pulls @ plane.pull
         self.products = products
         self.share, self.idle = np.append(self.share, 0.0), np.append(self.idle, 0)
+
+    def _keep_cut(self, cut):
+        free = np.setdiff1d(np.arange(len(self.cuts)), self.places)
+        if free.size == 0:
+            free = [len(self.cuts)]
+            self.cuts = np.concatenate([self.cuts, np.zeros_like(self.cuts)])
+        self.cuts[free[0]] = cut
+        self.places = np.append(self.places, free[0])
 
     def add_coordinate(self, values):
         """The space has one dimension more; what each plane is there."""
@@ -71,8 +80,11 @@ class Planes:
         keep = self.idle <= PATIENCE
         if not keep.all():
             self.pulls, self.weights, self.share = self.pulls[keep], self.weights[keep], self.share[keep]
-            self.products, self.idle = self.products[np.ix_(keep, keep)], self.idle[keep]
-            self.cuts = [cut for cut, kept in zip(self.cuts, keep, strict=True) if kept]
+            self.products, self.idle, self.places = (
+                self.products[np.ix_(keep, keep)],
+                self.idle[keep],
+                self.places[keep],
+            )
 
     def normal(self) -> np.ndarray:
         return self.price * (self.share @ self.pulls)

@@ -108,7 +108,7 @@ class SVMperf(
         if space.size == 0:  # the kernel is zero everywhere: an intercept is all there is, but a model has vectors
             return BasisSolution(X[:1], np.zeros(1), np.zeros(1, np.int64), space.bias * w[0], **facts)
         rows = space.chosen if space.invented is None else None
-        return BasisSolution(space.vectors(), space.coefficients(w), rows, space.bias * w[0], **facts)
+        return BasisSolution(space.vectors(), space.coefficients(w[1:]), rows, space.bias * w[0], **facts)
 
     def _one_versus_one(self, kernel, X, y, weights):
         """A basis for each pair of classes. In the model the vectors of a pair are with its first class."""

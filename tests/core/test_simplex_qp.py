@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
 
 from svmreduce.core.simplex_qp import minimise_on_simplex
 
@@ -39,3 +42,19 @@ def test_a_start_at_the_answer_stays_there():
     A, d = rng.normal(size=(30, 8)), rng.normal(size=30)
     x = minimise_on_simplex(A @ A.T, d, np.eye(30)[0])
     np.testing.assert_allclose(minimise_on_simplex(A @ A.T, d, x), x, atol=1e-12)
+
+
+@given(st.integers(1, 12), st.integers(1, 12), st.integers(0, 10**6))
+@settings(max_examples=40, deadline=None)
+def test_no_worse_than_a_general_method_from_any_start(n, rank, seed):
+    rng = np.random.default_rng(seed)
+    A, d, start = rng.normal(size=(n, rank)), rng.normal(size=n), rng.dirichlet(np.ones(n))
+    A[: n // 3] = 0.0  # planes without a pull, as the first one is
+    H = A @ A.T
+    value = lambda x: 0.5 * x @ H @ x - d @ x  # noqa: E731
+    total = {"type": "eq", "fun": lambda x: x.sum() - 1}
+    general = minimize(value, start, jac=lambda x: H @ x - d, bounds=[(0, 1)] * n, constraints=total, method="SLSQP")
+    x = minimise_on_simplex(H, d, start)
+    assert x.min() >= 0 and x.sum() == pytest.approx(1, abs=1e-12)
+    feasible = np.maximum(general.x, 0) / np.maximum(general.x, 0).sum()
+    assert value(x) <= value(feasible) + 1e-9

@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from svmreduce.core.kernel_values import kernel_matrix
-from svmreduce.core.svmperf_basis import BasisSpace
+from svmreduce.core.svmperf_basis import BasisSpace, _Points
 from svmreduce.core.svmperf_search import search
 from svmreduce.data.synthetic import make
 from svmreduce.kernels import KernelSpec
@@ -113,8 +113,8 @@ def test_the_coordinates_of_the_planes_follow_the_basis():
     space = BasisSpace(kernel, X, sign / len(y), 0.5, 6, single=False, cache_mb=10, seed=0, threads=1)
     found = search(space, 250.0, 1e-3, 200)
     K = kernel_matrix(kernel, space.vectors(), space.vectors())
-    assert_allclose(space.L @ space.L.T, K, atol=1e-10)
-    beta = space.coefficients(found.w)
+    assert_allclose(space.T @ K @ space.T.T, np.eye(6), atol=1e-10)
+    beta = space.coefficients(found.w[1:])
     assert found.w @ found.w == pytest.approx(beta @ K @ beta + found.w[0] ** 2)
     # one more plane, from its definition
     plane = space.plane(found.w)
@@ -124,6 +124,15 @@ def test_the_coordinates_of_the_planes_follow_the_basis():
     assert plane.weight == pytest.approx(inside.mean())
     assert plane.risk == pytest.approx(np.maximum(0, 1 - sign * f).mean())
     assert plane.weight - plane.pull @ found.w == pytest.approx(plane.risk)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_points_have_the_kernel_values_of_their_rows(form):
+    X, _ = cloud(rows=60)
+    kernel = KernelSpec("rbf", 0.1)
+    points, b = _Points(kernel, form(X + 3.0), X[0]), X[:1] + 2.5
+    assert_allclose(points.values(b), kernel_matrix(kernel, X + 3.0, b)[:, 0], atol=1e-10)
+    assert_allclose(points.sum(np.arange(60.0)), np.arange(60.0) @ (X + 3.0))
 
 
 def test_kernel_values_that_are_not_kept_are_computed_again():
