@@ -14,6 +14,7 @@ MOST_ROWS = 5000  # all their kernel values are kept, in double
 RIDGE = 1e-8  # of the mean k(x, x): equal rows, and kernels of low rank, would make the margin rows dependent
 WELL_SOLVED = 1e-9  # error of an equation that is left alone
 VERY_WELL_SOLVED, MOST_TRUST = 1e-12, 32  # below this the next check may wait twice as long; changes between checks
+NEARLY_DEPENDENT = 1e-1  # share of k(x, x) that the margin leaves unexplained, below which every change is checked
 REFRESH = 200  # changes of the margin set after which g is computed again
 LATE = 32  # rank-one terms that wait to be added to the inverse at once
 
@@ -29,7 +30,9 @@ class Incremental(
     holding, until the new row's condition holds as well or its coefficient is at C. Whenever another row reaches the
     margin or a bound on the way, it changes sides. ``n_iter_`` counts these changes. For small data: the time of a
     change is that of (rows) × (margin rows) products. Where most rows are on the margin, as in 68 columns of noise,
-    1,000 rows take seconds and 2,000 rows most of a minute; the limit of 5,000 rows is one of memory.
+    1,000 rows take half a second, 2,000 rows two seconds and 5,000 rows about a minute; the limit of 5,000 rows is one
+    of memory. Slow is only what is all ties: where k(x, z) is next to nothing for any two rows and C is 1/k(x, x), all
+    rows change sides with every new one.
 
     Parameters
     ----------
@@ -54,8 +57,9 @@ class Incremental(
                 "reduce them first, or use smo, which finds the same optimum"
             )
         K = kernel_matrix(kernel, X, X, threads=self.threads)
-        if not np.abs(K).max() <= FLOAT64_LARGEST:
-            raise InputError(f"kernel values reach {np.abs(K).max():.0e}, too large to optimise: scale the data")
+        largest = max(K.max(), -K.min())
+        if not largest <= FLOAT64_LARGEST:
+            raise InputError(f"kernel values reach {largest:.0e}, too large to optimise: scale the data")
         most = 1000 * n if self.max_iter < 0 else self.max_iter
 
         def learn(order):
@@ -81,14 +85,15 @@ class _Path:
     def __init__(self, K, y, box):
         n = y.size
         self.K, self.signs, self.boxes = K, y, box
-        self.ridge = RIDGE * max(1e-12, np.abs(K.diagonal()).mean())
+        self.unit = max(1e-12, np.abs(K.diagonal()).mean())
+        self.ridge = RIDGE * self.unit
         self.rows, self.Q = np.empty(n, np.int64), np.empty((n, n))
         self.y, self.box, self.alpha, self.g = np.empty((4, n))
         self.in_error = np.empty(n, bool)  # of places behind the margin: at the box, or on the way there; else at zero
         self.b, self.seen, self.margin = 0.0, 0, 0
         self.inverse = _Inverse(n + 1)
         self.changes = self.since_refresh = self.unchecked = 0
-        self.trust = 1
+        self.trust, self.most_trust = 1, MOST_TRUST
 
     def learn(self, row: int, most: int):
         """Add one row; everything seen so far, and this row, is optimal afterwards."""
@@ -124,7 +129,7 @@ class _Path:
     def _grow(self, c) -> bool:
         """Raise α_c until it, or another row, has to change sides; then change it."""
         m, others = self.margin, slice(self.margin, self.seen)
-        self.move = self._response(c, self.move)
+        self.move = self._answer(self._side(c), self.move)
         move = self.move[1:]
         pace = self.Q[others, :m] @ move + self.Q[c, others] + self.y[others] * self.move[0]
         to_margin, place = self._first_to_reach_margin(pace)
@@ -158,14 +163,12 @@ class _Path:
         best = int(np.argmin(steps))
         return max(0.0, steps[best]), int(m + places[best])
 
-    def _response(self, place, move=None):
-        """How (b, α_S) answer a unit of this place's coefficient, anew or checked.
+    def _answer(self, side, move=None):
+        """The change of (b, α_S) that makes good ``side``, anew or checked.
 
         The inverse is brought up to date change by change, which loses digits where margin rows are nearly
-        dependent; what is lost shows in the equations, and is made good. Where it is little, not every change is
-        checked.
+        dependent; what is lost shows in the equations, and is made good. Not every change is checked while none are.
         """
-        side = self._side(place)
         if move is None:
             move = -(self.inverse @ side)
         self.unchecked += 1
@@ -173,8 +176,8 @@ class _Path:
             return move
         for remedy in (None, self._invert, None):
             error = self._bordered_times(move) + side
-            worst = np.abs(error).max()
-            self.trust = min(2 * self.trust, MOST_TRUST) if worst <= VERY_WELL_SOLVED else 1
+            worst = np.abs(error).max() / max(1.0, self.unit)
+            self.trust = min(2 * self.trust, self.most_trust) if worst <= VERY_WELL_SOLVED else 1
             if worst <= WELL_SOLVED:
                 break
             if remedy:
@@ -192,18 +195,21 @@ class _Path:
 
     def _join_margin(self, place, pace):
         """``pace`` is that of the row's g, which says how the answer to c changes with the row on the margin."""
-        m = self.margin
+        m, is_c = self.margin, place == self.seen - 1
+        self._swap(place, m)
         if m == 0:
-            self._swap(place, 0)
             self._one_on_margin()
         else:
-            is_c = place == self.seen - 1
-            answer = self.move if is_c else self._response(place)
-            scale = 1 / max(self.Q[place, place] + self._side(place) @ answer, self.ridge)
+            side, own = self._side(m), self.Q[m, m]
+            answer = self.move if is_c else self._answer(side)
+            # Errors in the coefficients stay, if not seen at once, though those in the inverse are found later
+            if own + side @ answer < NEARLY_DEPENDENT * own and self.most_trust > 1:
+                self.trust = self.most_trust = 1
+                answer = self._answer(side, answer)
+            left = max(own + side @ answer, self.ridge)  # of the row, when the margin has explained what it can
             answer = np.append(answer, 1.0)
-            self.inverse.append(answer, scale)
-            self.move = np.append(self.move, 0.0) - scale * pace * answer
-        self._swap(place, m)
+            self.inverse.append(answer, 1 / left)
+            self.move = np.append(self.move, 0.0) - pace / left * answer
         self.g[m] = 0.0
         self.margin += 1
         self._refresh_now_and_then()
@@ -247,7 +253,7 @@ class _Path:
     def _refresh_now_and_then(self):
         """Rounding errors add up in g, too; compute it again before they matter."""
         self.since_refresh += 1
-        if self.since_refresh < REFRESH or self.margin == 0:
+        if self.since_refresh < REFRESH:
             return
         self.since_refresh = 0
         self.g[: self.seen] = self._margin_values()
