@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.svm import SVC, SVR
 
@@ -12,7 +14,7 @@ from svmreduce.data.synthetic import make
 from svmreduce.errors import InputError
 from svmreduce.solvers._first_rows import rows_in_order
 from svmreduce.solvers.decomposition import DecompositionSVC, DecompositionSVR
-from svmreduce.solvers.incremental import MOST_ROWS, Incremental, _Path
+from svmreduce.solvers.incremental import LATE, MOST_ROWS, Incremental, _Inverse, _Path
 from svmreduce.solvers.smo import SMO
 
 FIRST = ["random", "file", "mahalanobis", "kernel_mahalanobis"]
@@ -89,10 +91,10 @@ def test_the_incremental_svm_is_optimal_after_every_row():
     path = _Path(K, sign, box)
     for seen, row in enumerate(np.random.default_rng(0).permutation(80), start=1):
         path.learn(row, 10_000)
-        known = path.kind > 0
-        assert known.sum() == seen
+        known = np.sort(path.rows[: path.seen])
+        assert known.size == seen
         if len(set(sign[known])) == 2:
-            beta = (sign * path.alpha)[known]
+            beta = path.result(1e-5, 0).beta[known]
             v = sign[known] - K[np.ix_(known, known)] @ beta
             low, high = np.where(sign > 0, 0.0, -box)[known], np.where(sign > 0, box, 0.0)[known]
             assert kkt_gap(v, beta, low, high) <= 1e-5
@@ -114,6 +116,52 @@ def test_the_incremental_svm_on_equal_and_contradicting_rows():
     oracle = SVC(C=1, gamma=0.5, tol=1e-6).fit(X, y)
     assert fitted.converged_
     np.testing.assert_allclose(fitted.decision_function(X), oracle.decision_function(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("C", [0.7, 10])
+def test_the_incremental_svm_where_most_rows_are_on_the_margin(C):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(250, 68)), rng.integers(0, 2, 250)
+    fitted = Incremental(C=C, gamma=1 / 68, tol=1e-6).fit(X, y)
+    assert fitted.converged_
+    assert fitted.objective_ == pytest.approx(SMO(C=C, gamma=1 / 68, tol=1e-7).fit(X, y).objective_, rel=1e-8)
+
+
+def test_large_kernel_values_need_no_new_inverse(monkeypatch):
+    """What an equation may be off is in units of the kernel's values."""
+    inversions = []
+    monkeypatch.setattr(_Path, "_invert", lambda path: inversions.append(path))
+    X, y = cloud(300, features=20)
+    settings = {"kernel": "poly", "gamma": 1, "coef0": 100, "degree": 2, "C": 1e-2}
+    fitted = Incremental(tol=1e-3, **settings).fit(10 * X, y)
+    assert fitted.converged_ and not inversions
+    reference = SMO(tol=1e-5, **settings).fit(10 * X, y)
+    assert fitted.objective_ == pytest.approx(reference.objective_, rel=1e-6)
+
+
+@given(st.integers(0, 10**6), st.lists(st.booleans(), min_size=1, max_size=3 * LATE))
+@settings(max_examples=30, deadline=None)
+def test_an_inverse_grows_and_shrinks(seed, steps):
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(len(steps) + 2, 2 * len(steps) + 4))
+    A, kept = root @ root.T, [0]
+    inverse = _Inverse(len(A))
+    inverse.set(np.array([[1 / A[0, 0]]]))
+    for new, grows in enumerate(steps, start=1):
+        if grows or len(kept) == 1:
+            answer = -(inverse @ A[new, kept])
+            inverse.append(np.append(answer, 1.0), 1 / (A[new, new] + A[new, kept] @ answer))
+            kept.append(new)
+        else:
+            k = rng.integers(len(kept))
+            inverse.remove(k, inverse.column(k))
+            kept[k] = kept[-1]
+            kept.pop()
+    expected = np.linalg.inv(A[np.ix_(kept, kept)])
+    for k in range(len(kept)):
+        np.testing.assert_allclose(inverse.column(k), expected[k], atol=1e-9 * np.abs(expected).max())
+    v = rng.normal(size=len(kept))
+    np.testing.assert_allclose(inverse @ v, expected @ v, atol=1e-9 * np.abs(expected).max() * np.abs(v).sum())
 
 
 def test_the_incremental_svm_is_for_small_data():
