@@ -279,10 +279,10 @@ class _Search(DualPoint):
     def _next_rows(self, stage_tol):
         """The worst violators outside the working set; rows of no more use leave to make room."""
         members, others, capacity = self.work.members, self._near_others(), self.work.capacity
-        violation, ownviolation = self.violation(others), self.violation(members)
+        violation, own_violation = self.violation(others), self.violation(members)
         # The worst pair must meet in the working set: that is what makes every round a step forward
         for row in self.worst[2:]:
-            violation[others == row] = ownviolation[members == row] = np.inf
+            violation[others == row] = own_violation[members == row] = np.inf
         # an empty working set (precision was just raised) wants the rows at the margin back as well
         wanted = violation > (0.4 * stage_tol if members.size else -0.1 * self.far)
         new, violation = others[wanted], violation[wanted]
@@ -290,14 +290,14 @@ class _Search(DualPoint):
         most = min(max(self.batch, members.size), capacity // 2 if members.size else capacity)
         if most < new.size:
             new = new[np.argpartition(-violation, most)[:most]]
-        useful = ownviolation > -IDLE * self.far
+        useful = own_violation > -IDLE * self.far
         if 4 * np.sum(~useful) > members.size or members.size + new.size > capacity:
             order = self.work.keep(useful, self.threads)  # moving rows is not free: a few idle ones may stay
-            ownviolation = ownviolation[order]
+            own_violation = own_violation[order]
         excess = self.work.size + new.size - capacity
         if excess > 0:
             keep = np.ones(self.work.size, bool)
-            keep[np.argsort(ownviolation, kind="stable")[:excess]] = False
+            keep[np.argsort(own_violation, kind="stable")[:excess]] = False
             self.work.keep(keep, self.threads)
         return new
 
