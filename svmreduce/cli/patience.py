@@ -1,4 +1,4 @@
-"""Long work that can be watched and ended: progress after two seconds, Ctrl-C at once, a time limit.
+"""Long work that can be watched and ended: progress after two seconds, Ctrl-C, a time limit.
 
 The work runs on a thread of its own, and the main thread waits for it. So Ctrl-C is heard also while a C library
 computes, which may take hours and knows nothing of Python's signals.
@@ -6,6 +6,7 @@ computes, which may take hours and knows nothing of Python's signals.
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import threading
@@ -69,37 +70,44 @@ def patiently(
     quiet: bool = False,
     max_seconds: float | None = None,
     reports: bool = True,
+    keeps: bool = False,
     if_ended: Callable[[], str] = str,
-) -> tuple[_Answer, bool]:
-    """What ``work()`` gives, and whether the time limit ended it. Ctrl-C ends the process, and nothing is written.
+) -> tuple[_Answer, str]:
+    """What ``work()`` gives, and what ended it early: ``max_seconds``, ``Ctrl-C`` or nothing, an empty string.
 
-    Rounds of the work are shown only if it ``reports`` something of interest. What ``if_ended`` says is added to the
-    message after Ctrl-C.
+    Ctrl-C ends the process, and nothing is written; but where the work ``keeps`` what it has when its time is up, its
+    time is up at the first Ctrl-C. Rounds of the work are shown only if it ``reports`` something of interest. What
+    ``if_ended`` says is added to the message after Ctrl-C.
     """
     progress = Progress(title, quiet)
     answers, errors = [], []
+    is_done = threading.Event()  # an interrupted ``join`` may take the thread for ended
 
     def run() -> None:
         try:
-            with watched(max_seconds, progress.hear if reports else None) as watch:
-                answers.append((work(), watch))
+            answers.append(work())
         except BaseException as error:
             errors.append(error)
+        finally:
+            is_done.set()
 
-    thread = threading.Thread(target=copy_context().run, args=(run,), daemon=True)
-    thread.start()
-    try:
-        while thread.is_alive():
-            thread.join(0.1)
-            progress.show()
-    except KeyboardInterrupt:
-        progress.clear()
-        _leave(if_ended())
+    ended_by = "max_seconds"
+    with watched(max_seconds, progress.hear if reports else None) as watch:
+        threading.Thread(target=copy_context().run, args=(run,), daemon=True).start()
+        while not is_done.is_set():
+            try:
+                is_done.wait(0.1)
+                progress.show()
+            except KeyboardInterrupt:
+                progress.clear()
+                if not keeps or ended_by == "Ctrl-C":
+                    _leave(if_ended())
+                ended_by, watch.deadline = "Ctrl-C", -math.inf
+                click.echo("ending with the best model so far; Ctrl-C again ends at once, without one", err=True)
     progress.clear()
     if errors:
         raise errors[0]
-    answer, watch = answers[0]
-    return answer, watch.stopped
+    return answers[0], ended_by if watch.stopped else ""
 
 
 def _leave(hint: str) -> NoReturn:

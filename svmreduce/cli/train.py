@@ -175,14 +175,17 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, as
         cross_validated(method, data, rows_of, sample_weight, given["folds"], as_json, limits)
         return
     tuned, tuning = _tune(method, data, sample_weight, quiet) if tune else ({}, {})
-    record, out_of_time = patiently(lambda: _fit(method, data, sample_weight), "training", **limits)
-    if out_of_time:
-        record["stopped_by"] = "max_seconds"
+    limits["keeps"] = getattr(solver_class, "stops_in_time", False)
+    record, ended_by = patiently(lambda: _fit(method, data, sample_weight), "training", **limits)
+    if ended_by:
+        record["stopped_by"] = ended_by
     warn(blind_kernel(getattr(method.model_, "kernel", None), data.X, record["support_vectors"]), warned)
     warn(nothing_reduced(record.get("kept"), data.n_rows, reducer_class) if reducer else None, warned)
     fitted = with_numbers(method.model_, train) if is_table else method.model_
     record |= tuned | {"seconds": {"load": load, **tuning, **record["seconds"]}}
     _write(method, fitted, model, names | record, data, preparation, choices, warned, as_json, quiet)
+    if ended_by == "Ctrl-C":
+        raise click.Abort()
 
 
 def _write(method, fitted, model, record, data, preparation, choices, warned, as_json, quiet) -> None:
@@ -333,5 +336,7 @@ def _report(record, label, model, as_json, quiet):
             ]
         )
     if not record["converged"]:
-        why = "stopped by --max-seconds" if "stopped_by" in record else "stopped"
-        click.echo(f"Warning: {why} before reaching the tolerance; the model is usable but not optimal", err=True)
+        why = {"max_seconds": " by --max-seconds", "Ctrl-C": " by Ctrl-C"}.get(record.get("stopped_by"), "")
+        click.echo(
+            f"Warning: stopped{why} before reaching the tolerance; the model is usable but not optimal", err=True
+        )

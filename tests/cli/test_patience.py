@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from svmreduce.cli import patience
@@ -12,11 +13,12 @@ from svmreduce.cli.patience import Progress, patiently
 from svmreduce.core.watch import time_is_up
 from svmreduce.data.libsvm_text import write_libsvm
 from svmreduce.data.synthetic import make
+from svmreduce.model import load_model
 
 
 def test_the_answer_and_the_errors_of_the_work_come_through():
-    assert patiently(lambda: 7, "work", quiet=True) == (7, False)
-    assert patiently(lambda: time_is_up(), "work", quiet=True, max_seconds=1e-9) == (True, True)
+    assert patiently(lambda: 7, "work", quiet=True) == (7, "")
+    assert patiently(lambda: time_is_up(), "work", quiet=True, max_seconds=1e-9) == (True, "max_seconds")
     with pytest.raises(ZeroDivisionError):
         patiently(lambda: 1 / 0, "work", quiet=True)
 
@@ -39,8 +41,8 @@ def test_progress_in_words(monkeypatch, on_terminal):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are another thing there")
-@pytest.mark.parametrize("solver", ["libsvm", "smo"])
-def test_ctrl_c_ends_a_fit(tmp_path, solver):
+@pytest.mark.parametrize("solver, keeps", [("libsvm", False), ("smo", True)])
+def test_ctrl_c_ends_a_fit(tmp_path, solver, keeps):
     board = make("checkerboard", 20_000, seed=0)
     noisy = board.y.copy()
     noisy[::3] *= -1
@@ -54,4 +56,8 @@ def test_ctrl_c_ends_a_fit(tmp_path, solver):
         rest = process.stderr.read()
         code = process.wait(timeout=60)
     assert code == 130 and rest.endswith("Error: interrupted\n")
-    assert [path.name for path in tmp_path.iterdir()] == ["board"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["board", "model"][: 1 + keeps]
+    if keeps:
+        assert "stopped by Ctrl-C before reaching the tolerance; the model is usable" in rest
+        labels = load_model(tmp_path / "model").predict(board.X)
+        assert np.mean(labels == noisy) > 0.6
