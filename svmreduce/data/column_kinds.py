@@ -68,6 +68,7 @@ def numbers_of(table: Table, column: int) -> tuple[np.ndarray, np.ndarray]:
     if np.isinf(values).any():
         row = int(np.argmax(np.isinf(values)))
         raise InputError(f"{table.place(row, column)}: {values[row]} is not finite; give a number")
+    _refuse_points_beside_commas(table, column)
     cells = table.words.get(column)
     if cells is None:
         return values, np.empty(0, np.intp)
@@ -135,3 +136,19 @@ def _are_decimal_commas(table: Table, words: list[str]) -> bool:
         return False
     everywhere = (word for cells in table.words.values() for word in cells.words)
     return any(_COMMA.fullmatch(word) and not _GROUPED.fullmatch(word) for word in everywhere)
+
+
+def _refuse_points_beside_commas(table: Table, column: int) -> None:
+    """Where ``0,5`` is a number, nobody knows whether ``3.303`` is between 3 and 4 or above 3000."""
+    values = table.values[:, column]
+    with_point = values[(values != np.rint(values)) & ~np.isnan(values)]
+    if not with_point.size:
+        return
+    for other, cells in table.words.items():
+        missing = set(cells.missing(in_numbers=True))
+        used = [code for code in np.unique(cells.codes) if code not in missing]
+        if used and _are_decimal_commas(table, [cells.words[code] for code in used]):
+            points = f"column {table.title(column)} has points, as in {with_point[0]:.15g}"
+            raise refusal(
+                table, other, cells, used[0], "has a decimal comma", f"{points}: write all numbers in one way"
+            )

@@ -61,7 +61,9 @@ def guess_header(rows: list[list[bytes]]) -> tuple[bool, str]:
     if any(numbers):  # columns end where the shortest line does; the parser will name that line
         is_whole = len(rows) > 5 and len(columns) == len(set(first)) == len(first)
         return _guess_with_numbers(pairs) if is_whole else (False, "")
-    if any(map(is_number, second)):
+    if any(map(_DECIMAL_COMMA.fullmatch, first)):
+        return False, ""
+    if any(is_number(field) or _DECIMAL_COMMA.fullmatch(field) for field in second):
         return True, ""
     if len(rows) > 5 and any(map(_repeats, columns)) and all(word not in column for word, column in pairs):
         return True, "its words do not occur again (use --no-header if it is data)"

@@ -134,6 +134,22 @@ def test_a_first_line_of_numbers_and_words(tmp_path, first, is_header):
     assert any("line 1 is taken for" in str(note) for note in read.notes) == (first[0] != "#" and "label" in first)
 
 
+def test_a_header_over_numbers_with_decimal_commas(table):
+    X, y = table("a;b;aim\n1,5;-0,9;2\n0,25;3,5;1\n")
+    assert X.tolist() == [[1.5, -0.9], [0.25, 3.5]] and y.tolist() == [2, 1]
+    X, y = table("1,5;2,5\n3;4,5\n2,5;1\n")  # the first line is a row
+    assert X.tolist() == [[1.5], [3.0], [2.5]] and y.tolist() == [2.5, 4.5, 1.0]
+
+
+@pytest.mark.parametrize("text", [
+    "turnover;z;y\n3.303;-0,092;p\n943;0,5;n\n",  # thousands or a fraction?
+    "a;b;y\n1,5;1;p\n0,5;2;n\n1.107;3;p\n",
+])  # fmt: skip
+def test_points_beside_decimal_commas_are_refused(table, text):
+    with pytest.raises(InputError, match=r"has a decimal comma in column .* has points, as in .*one way"):
+        table(text)
+
+
 def test_lines_that_begin_with_a_hash(tmp_path):
     def read(text):
         (tmp_path / "t").write_text(text)
