@@ -76,7 +76,11 @@ libsvm_options = together(
         type=click.IntRange(min=2),
         help="Cross-validate instead of writing a model; LIBSVM's -v 5 works, too.",
     ),
-    click.option("--max-seconds", type=NumberRange(min=0, min_open=True), help="End with the best model so far."),
+    click.option(
+        "--max-seconds",
+        type=NumberRange(min=0, min_open=True),
+        help="End with the best model so far, after the round in which this time is up.",
+    ),
 )
 
 

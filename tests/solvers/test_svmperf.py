@@ -198,3 +198,11 @@ def test_rare_rows_enter_the_basis_though_samples_miss_them(kernel, seed):
     X, y = np.repeat(corners, often, axis=0), np.repeat([-1, 1, -1, 1], often)
     fitted = SVMperf(kernel=kernel, gamma=1.0, coef0=1.0, C=10, random_state=seed).fit(X, y)
     assert fitted.predict(corners).tolist() == [-1, 1, -1, 1]
+
+
+def test_a_bound_that_rounding_has_made_is_no_certificate():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = X[:, 0] + rng.normal(size=200) > 0
+    with pytest.warns(ConvergenceWarning):
+        SVMperf(C=1e24, gamma=0.2).fit(X, y)
