@@ -61,10 +61,11 @@ def main(arguments):
 
 
 def _methods() -> dict[str, list[str]]:
+    """All but the ν-SVCs, which are C-SVCs with another scale than C."""
     solvers = {
         name: ["--solver", name, *FLAGS.get(name, [])]
         for name in SOLVERS.names()
-        if "classification" in SOLVERS.get(name).tasks
+        if "classification" in SOLVERS.get(name).tasks and "nu" not in parameters_of(SOLVERS.get(name))
     }
     return solvers | PIPELINES
 
