@@ -20,6 +20,7 @@ import numpy as np
 from svmreduce.data import catalog, fetching
 from tests.bench import engine
 from tests.bench.output import ROOT, machine, write
+from tests.bench.worker import READY_MEMORY
 
 PEER = "intelex f32"
 CLOCKS = ("cpu_seconds", "predict_cpu_seconds", "seconds", "predict_seconds")
@@ -68,7 +69,7 @@ def _mnist(rows: int, threads: int, repeats: int) -> dict:
 
 
 def _in_process(rows: int) -> dict:
-    subprocess.run([sys.executable, "-c", engine.READY_MEMORY], check=True)
+    subprocess.run([sys.executable, "-c", READY_MEMORY], check=True)
     command = [sys.executable, "-m", "tests.bench.limit", str(rows)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
     print(done.stdout, file=sys.stderr, flush=True)
