@@ -25,7 +25,7 @@ ROUNDED = 0.98  # of the tolerance: what steps in float32 leave, so that it hold
 
 
 @njit()
-def _extremes(beta, v, lower, upper):
+def _high_and_low(beta, v, lower, upper):
     """The largest v that may go up and the smallest that may go down; NaN if any v is not finite."""
     high, low, odd = -np.inf, np.inf, 0.0
     for t in range(beta.size):
@@ -97,7 +97,7 @@ def _conjugate_round(K, stride, diagonal, beta, v, lower, upper, tol, max_steps,
     objective worse.
     """
     n = beta.size
-    high, low = _extremes(beta, v, lower, upper)
+    high, low = _high_and_low(beta, v, lower, upper)
     if not high - low > tol or max_steps <= 0:  # also where kernel values are not numbers
         return 0, high, low, True
     # Arrays are made here: a signal that comes while compiled code hands one over is a SystemError.
@@ -132,7 +132,7 @@ def _conjugate_round(K, stride, diagonal, beta, v, lower, upper, tol, max_steps,
     if change @ (v_before[moved] + v[moved]) > 0.0:
         beta[:], v[:] = beta_before, v_before
         return block_round(K, stride, diagonal, beta, v, lower, upper, 0.0, tol, max_steps)
-    high, low = _extremes(beta, v, lower, upper)
+    high, low = _high_and_low(beta, v, lower, upper)
     return made, high, low, not high - low > tol or made >= max_steps
 
 

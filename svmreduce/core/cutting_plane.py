@@ -23,7 +23,7 @@ def shape_of_panels(rows: int, columns: int) -> tuple[int, int, int]:
     return panels, rows, math.ceil(columns / (panels * LANES)) * LANES
 
 
-def padded(vector, width):
+def to_whole_panels(vector, width):
     """With zeros to the end of the last panel in use: reading all of a panel is faster than most of it."""
     return np.append(vector, np.zeros(-len(vector) % width))
 

@@ -20,7 +20,7 @@ from scipy import sparse
 from scipy.linalg import lapack, solve_triangular
 
 from svmreduce.core.cache_lines import in_lines
-from svmreduce.core.cutting_plane import add_rows, cut_part, masked_sums, padded, shape_of_panels
+from svmreduce.core.cutting_plane import add_rows, cut_part, masked_sums, shape_of_panels, to_whole_panels
 from svmreduce.core.kernel_values import KernelRows, kernel_matrix, suitable_rows
 from svmreduce.core.svmperf_search import Plane
 from svmreduce.core.threads import in_threads, resolve_threads
@@ -87,7 +87,7 @@ class BasisSpace:
 
     def plane(self, w) -> Plane:
         width = max(1, self.size) if self.K is None else self.K.shape[2]
-        beta, offset = padded(self.coefficients(w[1:]), width), self.bias * w[0]
+        beta, offset = to_whole_panels(self.coefficients(w[1:]), width), self.bias * w[0]
         cut, evals = np.empty(self.n, np.int8), self.kernel_evals
 
         def sweep(piece):
@@ -178,7 +178,7 @@ class BasisSpace:
         """Of these amounts of the rows, with the basis."""
         if self.K is None:
             return amounts @ self.inner(rows).astype(np.float64)
-        total = padded(np.zeros(self.size), self.K.shape[2])
+        total = to_whole_panels(np.zeros(self.size), self.K.shape[2])
         add_rows(self.K, rows, amounts, total)
         return total[: self.size]
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from svmreduce.core.cutting_plane import add_rows, cut_part, masked_sums, padded, shape_of_panels
+from svmreduce.core.cutting_plane import add_rows, cut_part, masked_sums, shape_of_panels, to_whole_panels
 
 SHAPES = {"rows": st.integers(1, 150), "columns": st.integers(1, 600), "seed": st.integers(0, 99)}
 
@@ -27,8 +27,8 @@ def test_a_sweep_finds_the_rows_inside_the_margin_and_their_sums(rows, columns, 
     values, beta = rng.random((rows, columns), np.float32), rng.normal(size=columns)
     K, begin = in_panels(values, columns + more), min(begin, rows - 1)
     pull, offset = rng.normal(size=rows - begin), 0.3
-    cut, total = np.empty(pull.size, np.int8), padded(np.zeros(columns), K.shape[2])
-    weight, pulled, loss = cut_part(K, begin, padded(beta, K.shape[2]), offset, pull, cut, total)
+    cut, total = np.empty(pull.size, np.int8), to_whole_panels(np.zeros(columns), K.shape[2])
+    weight, pulled, loss = cut_part(K, begin, to_whole_panels(beta, K.shape[2]), offset, pull, cut, total)
 
     slack = np.abs(pull) - pull * (values[begin:] @ beta + offset)
     inside = slack > 0
