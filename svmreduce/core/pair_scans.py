@@ -27,7 +27,7 @@ TAU = 1e-12  # curvature below this is taken as this: kernels need not be positi
 # Of the least of the diagonal: added to q and taken off again, so that what is smaller is rounded away. Denormal
 # numbers are slow; the square of what is left is none either.
 NOTHING = 2.0**-39
-AHEAD = 256  # numbers: rows of large blocks come from memory, and are asked for this early
+AHEAD = 1024  # numbers: rows of large blocks come from memory, and are asked for this early; or a quarter of a row
 LEAST_CURVATURE = 0.05  # of the pair's own: where the last direction leaves less, rounding would decide
 
 
@@ -60,9 +60,14 @@ class _Scan(Code):
         high = self.builder.and_(self.builder.bitcast(x, self.words), self.rest)
         return self.builder.bitcast(self.builder.or_(high, places), self.vector)
 
-    def ask_for(self, pointer, offset):
-        """The row's numbers that are ``AHEAD`` of these will be wanted soon."""
-        place = self.at(pointer, self.builder.add(offset, number(AHEAD)))
+    def early(self, size):
+        """How far ahead the numbers of a row are asked for."""
+        quarter, most = self.builder.lshr(size, number(2)), number(AHEAD)
+        return self.builder.select(self.builder.icmp_unsigned("<", quarter, most), quarter, most)
+
+    def ask_for(self, pointer, offset, ahead):
+        """The row's numbers that are ``ahead`` of these will be wanted soon."""
+        place = self.at(pointer, self.builder.add(offset, ahead))
         place, word = self.builder.bitcast(place, ir.IntType(8).as_pointer()), ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [place.type, word, word, word])
         function = cgutils.get_or_insert_function(self.builder.module, kind, "llvm.prefetch.p0")
@@ -120,10 +125,11 @@ def step_and_scan(typing, block, row_i, row_j, share, step, state, size, begin, 
         q = scan.memory(5)
         up = scan.at(q, args[6])
         down = scan.at(up, args[6])
+        ahead = scan.early(args[6])
 
         def body(offset, places, values):
             best, least = values
-            scan.ask_for(row_j, offset)
+            scan.ask_for(row_j, offset, ahead)
             change = builder.fsub(scan.load(row_i, offset), scan.load(row_j, offset))
             change = scan.product_plus(share, scan.load(q, offset), change)
             change = builder.fsub(builder.fadd(change, nothing), nothing)
@@ -162,9 +168,10 @@ def partner(typing, block, row_i, state, size, begin, end, v_i, q_i, half_i, inv
         down, half = (scan.at(q, builder.mul(args[3], number(array))) for array in (2, 3))
         v_i, q_i, half_i = (scan.everywhere(args[position]) for position in (6, 7, 8))
         inverse = scan.everywhere(builder.fneg(args[9]))
+        ahead = scan.early(args[3])
 
         def body(offset, places, values):
-            scan.ask_for(row_i, offset)
+            scan.ask_for(row_i, offset, ahead)
             drop = scan.larger(builder.fsub(v_i, scan.load(down, offset)), scan.number(0))
             along = builder.fsub(q_i, scan.load(q, offset))
             plain = builder.fsub(builder.fadd(scan.load(half, offset), half_i), scan.load(row_i, offset))

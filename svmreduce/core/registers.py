@@ -300,3 +300,28 @@ def both_ways(typing, A, at, count, coef, own, first, sums, found):
 
     whole = types.int64
     return types.void(A, whole, whole, coef, own, whole, sums, found), generate
+
+
+@intrinsic
+def turn_square(typing, A, source, target, stride):
+    """A[target + r·stride + c] = A[source + c·stride + r] for r and c up to the numbers in a vector.
+
+    Two rows that are half of the square apart are interleaved, again and again, until all numbers of a row were.
+    """
+
+    def generate(context, builder, signature, args):
+        code = Code(context, builder, signature, args)
+        a = code.memory(0)
+        lanes = code.of(a)
+        rows = [code.load(a, builder.add(args[1], builder.mul(args[3], number(r)))) for r in range(lanes)]
+        kind = ir.VectorType(_I32, lanes)
+        halves = [ir.Constant(kind, [(half + c) // 2 + lanes * (c % 2) for c in range(lanes)]) for half in (0, lanes)]
+        for _ in range(lanes.bit_length() - 1):
+            pairs = zip(rows[: lanes // 2], rows[lanes // 2 :], strict=True)
+            rows = [builder.shuffle_vector(one, other, half) for one, other in pairs for half in halves]
+        for r, row in enumerate(rows):
+            code.store(row, a, builder.add(args[2], builder.mul(args[3], number(r))))
+        return context.get_dummy_value()
+
+    whole = types.int64
+    return types.void(A, whole, whole, whole), generate
