@@ -14,6 +14,10 @@ Three rings of rows, each cheaper per row than the next smaller one:
   that of a random sample. With a kernel of distances no v moves by more than the length of Σ Δβ·φ(x), which the
   near rows' v tell: rows that are further than this from the margin need no kernel values.
 
+If the first working set looks as if most rows would be free support vectors, the kernel is *local*: few rows matter to
+each other. The rows are then divided into parts of near rows, each part is solved by itself, and all solutions together
+are the start of the search.
+
 Kernel values are float32. When everything seems solved, v is computed afresh in double for the rows that
 could change the verdict; if rounding has spoilt it, the solver continues from the corrected values, and
 in the end in double. So the gap it reports is a double-precision one.
@@ -21,21 +25,25 @@ in the end in double. So the gap it reports is a double-precision one.
 
 from __future__ import annotations
 
+from threading import Lock
+
 import numpy as np
 
 from svmreduce.core.block_solver import optimise_block_in_time
 from svmreduce.core.dual_point import DualPoint, gap_of, middle
 from svmreduce.core.kernel_values import FLOAT32_TOL, kernel_rows, single_threaded_blas, suitable_rows
 from svmreduce.core.row_passes import changes, mark_first
-from svmreduce.core.threads import resolve_threads
+from svmreduce.core.threads import in_threads, resolve_threads
 from svmreduce.core.tiles import RADIAL
-from svmreduce.core.watch import time_is_up
+from svmreduce.core.watch import silent, time_is_up
 from svmreduce.core.working_set import WorkingSet
 from svmreduce.types import DualSolution
 
 FIRST_WORKING_SET = 2048
 FIRST_OF_LONG_ROWS, LONG = 512, 100  # where a kernel value takes more multiplications than this, more rounds cost less
 FIRST_SAMPLE = 8192  # near rows at the start, or one row in eight
+DIVIDED_FROM = 8 * FIRST_WORKING_SET  # rows; with fewer, parts are of no use
+LOCAL_SUPPORT, LOCAL_FREE = 0.6, 0.9  # a local kernel: shares of the first working set, and of its support vectors
 ROUGH = 0.1  # tolerance until the far rows have been seen
 FAR = 0.5  # rows this far on the right side of the margin are far
 IDLE = 0.5  # of that: members of the working set are of no more use
@@ -63,6 +71,7 @@ def solve(
     kink=0.0,
     unit=1.0,
     factor=1.0,
+    divide=None,
 ):
     """Minimise ½ βᵀKβ − targetᵀβ + kink·Σ|β| with Σβ = 0 and lower ≤ β ≤ upper.
 
@@ -92,12 +101,14 @@ def solve(
         guess.
     factor : float
         What the caller multiplied targets and bounds with; gaps are reported to callbacks without it.
+    divide : callable, optional
+        Returns the rows in parts, each of which has rows that are near each other; asked if the kernel is local.
     """
     if max_iter < 0:
         max_iter = max(10_000_000, 100 * X.shape[0])
     with single_threaded_blas:
         search = _Search(X, target, lower, upper, kernel, tol, cache_mb, max_iter, seed, resolve_threads(threads),
-                         first, start, kink, unit, factor)  # fmt: skip
+                         first, start, kink, unit, factor, divide)  # fmt: skip
         search.run()
         return search.result()
 
@@ -106,11 +117,12 @@ class _Search(DualPoint):
     """The state of one solve."""
 
     def __init__(self, X, target, lower, upper, kernel, tol, cache_mb, max_iter, seed, threads, first,
-                 start, kink, unit, factor):  # fmt: skip
+                 start, kink, unit, factor, divide):  # fmt: skip
         super().__init__(X, target, lower, upper, kernel, kink, threads)
         self.tol, self.cache_mb, self.max_iter = tol, cache_mb, max_iter
-        self.rng = np.random.default_rng(seed)
+        self.rng, self.seed = np.random.default_rng(seed), seed
         self.first, self.start, self.factor = first, start, factor
+        self.divide = divide if start is None and self.n >= DIVIDED_FROM else None
         self._measure_in(unit)
         self.far_beta, self.far_v, self.all_known = self.beta.copy(), self.v.copy(), True
         # Free rows of the working set fix the intercept. While it has none, any value in a bracket will do
@@ -157,6 +169,10 @@ class _Search(DualPoint):
             rows = self.near_rows.size
             if time_is_up(rounds=self.rounds, steps=self.n_iter, rows=rows, gap=float(gap) / self.factor):
                 break
+            if self.divide and self._is_local():
+                new = self._rows_of_parts(float(gap) / self.factor)
+                continue
+            self.divide = None
             if self.n_iter >= self.step_limit < self.max_iter:
                 self._go_on_in_double()
                 self.worst = self.worst_pair(self.near_rows)
@@ -210,6 +226,38 @@ class _Search(DualPoint):
         self._call_near(self.violation() > -self.far)
         self.worst = self.worst_pair(self.near_rows)
         return self._next_rows(self.rough)
+
+    def _is_local(self) -> bool:
+        beta, lower, upper = (array[self.work.members] for array in (self.beta, self.lower, self.upper))
+        support = np.count_nonzero(beta)
+        free = np.count_nonzero((beta != 0) & (lower < beta) & (beta < upper))
+        return support >= LOCAL_SUPPORT * beta.size and free >= LOCAL_FREE * support
+
+    def _rows_of_parts(self, gap):
+        """Begin anew, with what the parts of the rows know, each of which has a solution with Σβ = 0."""
+        parts, self.divide = self.divide(), None
+        joint, lock, known = np.zeros(self.n), Lock(), 0
+
+        def solve_part(number):
+            nonlocal known
+            rows = parts[number]
+            if not (self.upper[rows].any() and self.lower[rows].any()):  # of one class: β can only be 0
+                return
+            with silent():
+                found = solve(self.X[rows], self.target[rows], self.lower[rows], self.upper[rows], self.kernel,
+                              tol=self.tol, cache_mb=self.cache_mb, max_iter=self.max_iter, seed=self.seed,
+                              threads=self.threads, kink=self.kink, unit=self.unit, factor=self.factor)  # fmt: skip
+            joint[rows] = found.beta
+            with lock:
+                self.n_iter, self.kernel_evals = self.n_iter + found.n_iter, self.kernel_evals + found.kernel_evals
+                known += rows.size
+                time_is_up(rounds=self.rounds, steps=self.n_iter, rows=known, gap=gap)
+
+        in_threads(solve_part, len(parts), self.threads)
+        self.step_limit, self.max_iter = self.step_limit + self.n_iter, self.max_iter + self.n_iter
+        self.work.keep(np.zeros(self.work.size, bool))
+        self.start, self.v = joint, self.target.astype(np.float64)
+        return self._rows_of_start()
 
     def _optimise_with(self, new, tol):
         """Pair steps on the working set with these rows added; then the near rows' v."""
@@ -290,15 +338,14 @@ class _Search(DualPoint):
         most = min(max(self.batch, members.size), capacity // 2 if members.size else capacity)
         if most < new.size:
             new = new[np.argpartition(-violation, most)[:most]]
-        useful = own_violation > -IDLE * self.far
-        if 4 * np.sum(~useful) > members.size or members.size + new.size > capacity:
-            order = self.work.keep(useful, self.threads)  # moving rows is not free: a few idle ones may stay
-            own_violation = own_violation[order]
-        excess = self.work.size + new.size - capacity
+        stay = own_violation > -IDLE * self.far
+        if 4 * np.sum(~stay) <= members.size and members.size + new.size <= capacity:
+            return new  # moving rows is not free: a few idle ones may stay
+        excess = np.count_nonzero(stay) + new.size - capacity
         if excess > 0:
-            keep = np.ones(self.work.size, bool)
-            keep[np.argsort(own_violation, kind="stable")[:excess]] = False
-            self.work.keep(keep, self.threads)
+            useful = np.flatnonzero(stay)
+            stay[useful[np.argsort(own_violation[useful], kind="stable")[:excess]]] = False
+        self.work.keep(stay, self.threads)
         return new
 
     # ------------------------------------------------------------ optimality

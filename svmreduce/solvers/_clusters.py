@@ -18,6 +18,7 @@ from svmreduce.types import Matrix
 ROWS_PER_CLUSTER = 10_000
 SAMPLE = 256  # rows per centre that k-means looks at
 LARGEST, SMALLEST = 2.0, 0.1  # times the mean size: larger clusters are split, smaller ones join their neighbours
+PARTS, PART_ROUNDS, PART_SAMPLE = 16, 5, 64  # of a division that need not be good, its rounds of k-means and their rows
 ROUNDS = 4  # of splitting and joining; equal rows cannot be split
 
 
@@ -65,3 +66,16 @@ def _means(X, rows, count: int, rng) -> np.ndarray:
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different rows than centres
         return means.fit(sample).cluster_centers_ + shift
+
+
+def near_rows(X: Matrix, seed: int, threads: int) -> list[np.ndarray]:
+    """The rows in about ``PARTS`` parts of near rows: some rounds of k-means on a small sample, which take milliseconds."""
+    rng = np.random.default_rng(seed)
+    some = X[np.sort(rng.choice(X.shape[0], PARTS * PART_SAMPLE, replace=False))]
+    some = some.toarray() if sparse.issparse(some) else np.asarray(some, np.float64)
+    centres = some[rng.choice(len(some), PARTS, replace=False)]
+    for _ in range(PART_ROUNDS):
+        nearest = nearest_centres(some, centres, 1)
+        centres = np.array([some[nearest == number].mean(axis=0) for number in np.unique(nearest)])
+    cluster = nearest_centres(X, centres, threads)
+    return [np.flatnonzero(cluster == number) for number in np.unique(cluster)]
