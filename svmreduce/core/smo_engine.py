@@ -44,6 +44,7 @@ FIRST_OF_LONG_ROWS, LONG = 512, 100  # where a kernel value takes more multiplic
 FIRST_SAMPLE = 8192  # near rows at the start, or one row in eight
 DIVIDED_FROM = 8 * FIRST_WORKING_SET  # rows; with fewer, parts are of no use
 LOCAL_SUPPORT, LOCAL_FREE = 0.6, 0.9  # a local kernel: shares of the first working set, and of its support vectors
+PART_TOL = 10  # times the tolerance is good enough for parts
 ROUGH = 0.1  # tolerance until the far rows have been seen
 FAR = 0.5  # rows this far on the right side of the margin are far
 IDLE = 0.5  # of that: members of the working set are of no more use
@@ -156,7 +157,7 @@ class _Search(DualPoint):
 
     # ------------------------------------------------------------ the loop
 
-    def run(self):
+    def run(self, certify=True):
         new = self._first_rows() if self.start is None else self._rows_of_start()
         stage_tol = self.tol if self.near_rows.size == self.n else max(self.tol, self.rough)
         idle_rounds = 0
@@ -179,7 +180,7 @@ class _Search(DualPoint):
             elif gap <= stage_tol:
                 gap = self._update_far()
                 if gap <= self.tol:
-                    if self._certified():
+                    if not certify or self._certified():
                         return
                     gap = self.gap()
                 if gap <= 5 * stage_tol:
@@ -243,13 +244,15 @@ class _Search(DualPoint):
             rows = parts[number]
             if not (self.upper[rows].any() and self.lower[rows].any()):  # of one class: β can only be 0
                 return
+            part = _Search(self.X[rows], self.target[rows], self.lower[rows], self.upper[rows], self.kernel,
+                           PART_TOL * self.tol, self.cache_mb, self.max_iter, self.seed, self.threads, None, None,
+                           self.kink, self.unit, self.factor, None)  # fmt: skip
             with silent():
-                found = solve(self.X[rows], self.target[rows], self.lower[rows], self.upper[rows], self.kernel,
-                              tol=self.tol, cache_mb=self.cache_mb, max_iter=self.max_iter, seed=self.seed,
-                              threads=self.threads, kink=self.kink, unit=self.unit, factor=self.factor)  # fmt: skip
-            joint[rows] = found.beta
+                part.run(certify=False)
+            part.round_to_bounds()
+            joint[rows] = part.beta
             with lock:
-                self.n_iter, self.kernel_evals = self.n_iter + found.n_iter, self.kernel_evals + found.kernel_evals
+                self.n_iter, self.kernel_evals = self.n_iter + part.n_iter, self.kernel_evals + part.kernel_evals
                 known += rows.size
                 time_is_up(rounds=self.rounds, steps=self.n_iter, rows=known, gap=gap)
 

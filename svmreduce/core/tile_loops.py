@@ -71,8 +71,10 @@ def block_part(
         A = room[: rows.size * right_norm.size].reshape((rows.size, right_norm.size))
         fill(mode, code, gamma, coef0, degree, left, rows, panels, width, right_norm, slot, A)
         for i in range(rows.size):
-            for j in range(columns.size):
-                out[(i0 + i) * stride + j0 + j] = A[i, j]
+            begin, a = (i0 + i) * stride + j0, A[i]
+            into = out[begin : begin + columns.size]
+            for j in range(into.size):
+                into[j] = a[j]
 
 
 @njit(fastmath=VECTOR)

@@ -53,5 +53,9 @@ class SMO(
 
     def _fit_binary(self, X, y, weights, kernel, start=None):
         options = self._engine_options(X)
-        divide = partial(near_rows, X, self._seed, self.threads_) if not kernel.is_mixture and kernel.code in RADIAL else None
+        divide = (
+            partial(near_rows, X, self._seed, self.threads_)
+            if not kernel.is_mixture and kernel.code in RADIAL
+            else None
+        )
         return c_svc(X, y, self.C * weights, kernel, start=start, divide=divide, **options)
