@@ -20,7 +20,7 @@ from svmreduce.core.vector import VECTOR, fmax
 
 OPTIMAL, GOES_ON, NO_PIVOT = 0, 1, 2  # why the steps ended
 ZERO = 1e-9  # entries of T that may be nothing but rounding are no pivots
-SOUND = 1e-4  # a pivot of this share of the largest entry of its row is large enough
+SOUND = 1e-3  # a pivot of this share of the largest entry of its row is large enough
 STEPS, FLIPS, STALLED = 0, 1, 2  # places in ``counters``: the last counts steps since d last changed
 
 
@@ -95,9 +95,9 @@ def _entering(row, goes_up, slope, at, d, low, high, free, give, ratio, places):
         j = places[c]
         if ratio[j] <= limit and abs(row[j]) > abs(row[q]):
             q = j
-    if abs(row[q]) >= min(1.0, SOUND * largest):
+    if abs(row[q]) >= SOUND * largest:
         return q, before
-    return _earlier(row, min(1.0, SOUND * largest), ratio, places, before, q)
+    return _earlier(row, SOUND * largest, ratio, places, before, q)
 
 
 @njit()
