@@ -44,7 +44,7 @@ class Vertex:
     is_above: np.ndarray
 
 
-def best_vertex(matrix, gain, upper, bound, tol, is_basic=None) -> Vertex | None:
+def best_vertex(matrix, gain, upper, bound, tol, is_basic=None, is_above=None) -> Vertex | None:
     """Where the program is largest; None if that was not found, or not within a time limit.
 
     Parameters
@@ -54,12 +54,13 @@ def best_vertex(matrix, gain, upper, bound, tol, is_basic=None) -> Vertex | None
     bound : array, a number for each row; 0 makes it an equation
     tol : float
         By how much variables and rows may be beyond their bounds.
-    is_basic : array of bool, optional
-        Of the variables, then of the rows: a basis to begin with, else that of the rows.
+    is_basic, is_above : arrays of bool, optional
+        Of the variables, then of the rows: a basis to begin with, else that of the rows; and which rest at their upper
+        bounds, of those that gain nothing from either.
     """
     with np.errstate(all="ignore"):
         program = _Program(matrix, gain, upper, bound, tol)
-        return program.solve(is_basic) if program.is_finite else None
+        return program.solve(is_basic, is_above) if program.is_finite else None
 
 
 class _Program:
@@ -82,10 +83,10 @@ class _Program:
         self.rng = np.random.default_rng(0)
         self.counters = np.zeros(3, np.int64)
 
-    def solve(self, is_basic) -> Vertex | None:
+    def solve(self, is_basic=None, is_above=None) -> Vertex | None:
         if is_basic is None or np.count_nonzero(is_basic) != self.m:
             is_basic = np.arange(self.n + self.m) >= self.n
-        self.values, begun = np.zeros(self.n + self.m), -1
+        self.values, begun = self.low if is_above is None else np.where(is_above, self.high, self.low), -1
         for tableau in range(TABLEAUS):
             if not self._place(is_basic):
                 return None

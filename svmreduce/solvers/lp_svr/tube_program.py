@@ -54,8 +54,11 @@ def solve_program(matrix, gain, upper, basis: Basis | None, tol: float) -> Answe
     bound = np.ones(rows)
     bound[-1] = 0.0
     tol = min(_USUAL, max(_FINEST, tol / 10))
-    is_basic = None if basis is None else np.concatenate([basis.variables, basis.rows]) == BASIC
-    found = best_vertex(matrix, gain, upper, bound, tol, is_basic)
+    start = ()
+    if basis is not None:
+        status = np.concatenate([basis.variables, basis.rows])
+        start = status == BASIC, status == UPPER
+    found = best_vertex(matrix, gain, upper, bound, tol, *start)
     if found is None:
         if time_is_up():
             return Answer(np.zeros(variables), np.zeros(rows), basis, np.inf, is_optimal=False)
