@@ -20,6 +20,7 @@ from svmreduce.core.vector import VECTOR, fmax
 
 OPTIMAL, GOES_ON, NO_PIVOT = 0, 1, 2  # why the steps ended
 ZERO = 1e-9  # entries of T that may be nothing but rounding are no pivots
+NOTHING = 1e-12  # of the largest gain, about one: a d of this size is rounding
 SOUND = 1e-3  # a pivot of this share of the largest entry of its row is large enough
 STEPS, FLIPS, STALLED = 0, 1, 2  # places in ``counters``: the last counts steps since d last changed
 
@@ -50,7 +51,7 @@ def dual_steps(T, U, V, x, at, d, low, high, margin, basic, free, weight, give, 
         _flip(T, U, V, made, x, at, low, high, free, places, flips)
         counters[STEPS] += 1
         counters[FLIPS] += flips
-        counters[STALLED] = 0 if abs(d[q]) > give * abs(row[q]) else counters[STALLED] + 1
+        counters[STALLED] = 0 if abs(d[q]) > 10.0 * give + NOTHING else counters[STALLED] + 1
         _move(x, at, weight, column, r, q, bound)
         _exchange(T, U, V, d, row, column, made, r, q)
         basic[r], free[q] = free[q], k
