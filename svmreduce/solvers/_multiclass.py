@@ -97,7 +97,10 @@ def one_versus_rest(fit_binary, X, y, weights, kernel: KernelSpec, classes) -> O
         coef, intercepts = solutions[0].beta[None, support], [solutions[0].intercept]
         labels, counts = classes[[1, 0]], [ones.size, support.size - ones.size]
     else:
-        solutions = [fit_binary(X, np.where(y == code, 1.0, -1.0), weights, kernel) for code in range(k)]
+        solutions = []
+        for code in range(k):
+            with share_of_time(k - code):
+                solutions.append(fit_binary(X, np.where(y == code, 1.0, -1.0), weights, kernel))
         blocks = [support_of(solution.beta) for solution in solutions]
         support, labels, counts = np.concatenate(blocks), classes, [block.size for block in blocks]
         coef = np.hstack([_in_all_pairs(solutions[code].beta[blocks[code]], code, k) for code in range(k)])

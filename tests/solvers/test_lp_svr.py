@@ -8,6 +8,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from svmreduce.core.kernel_values import kernel_matrix
+from svmreduce.core.watch import watched
 from svmreduce.data.synthetic import make
 from svmreduce.errors import InputError
 from svmreduce.experiments.config import Config
@@ -221,3 +222,39 @@ def test_small_kernel_values_are_part_of_the_program():
     X = 1e-5 * np.random.default_rng(0).normal(size=(60, 2))
     fitted = LPSVR(kernel="linear", C=1e10, epsilon=0.01).fit(X, 1e5 * (X @ [1.0, 2.0]))
     assert fitted.converged_ and fitted.score(X, 1e5 * (X @ [1.0, 2.0])) > 0.999
+
+
+def test_equal_rows_with_other_targets():
+    """Rows that are there many times, and prices that are equal: many programs have the same optimum."""
+    rng = np.random.default_rng(8)
+    X = np.repeat(rng.integers(0, 3, (40, 3)).astype(float), 4, axis=0)
+    y = np.where(rng.random(160) < 0.5, 1.0, -1.0)
+    fitted = LPSVR(C=3, gamma=0.3, tol=1e-7, working_set=20).fit(X, y)
+    K = kernel_matrix(fitted.model_.kernel, X, X)
+    assert fitted.converged_ and fitted.objective_ == pytest.approx(whole_program(K, y, 3, 0.1), rel=1e-7)
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_hardly_any_rows(n):
+    X = np.arange(n)[:, None].astype(float)
+    fitted = LPSVR(C=100, epsilon=0.01, tol=1e-7).fit(X, X[:, 0])
+    K = kernel_matrix(fitted.model_.kernel, X, X)
+    assert fitted.objective_ == pytest.approx(whole_program(K, X[:, 0], 100, 0.01), rel=1e-7)
+
+
+@pytest.mark.parametrize("seconds", [1e-9, 0.05])
+def test_a_time_limit_leaves_the_best_function_so_far(seconds):
+    rng = np.random.default_rng(9)
+    X, y = rng.normal(size=(1500, 40)), rng.normal(size=1500)
+    with watched(seconds) as watch, pytest.warns(UserWarning, match="stopped before it reached tol"):
+        fitted = LPSVR(threads=1).fit(X, y)
+    assert watch.stopped and not fitted.converged_ and np.isfinite(fitted.predict(X)).all()
+    if seconds < 1e-6:
+        assert np.ptp(fitted.predict(X)) == 0 and fitted.intercept_[0] == np.median(y)
+
+
+def test_all_classes_get_a_share_of_the_time():
+    data = make("synthetic_ns", 1500, seed=1)
+    with watched(1e-9), pytest.warns(UserWarning, match="stopped before it reached tol"):
+        fitted = LPSVC(gamma=0.3).fit(data.X, data.y)
+    assert fitted.n_iter_ == 3 and set(fitted.predict(data.X)) <= set(data.y)

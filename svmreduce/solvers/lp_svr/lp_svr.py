@@ -40,6 +40,8 @@ class _LinearProgramme(
         Maximum number of linear programs per problem; -1 leaves the limit to the solver.
     """
 
+    stops_in_time = True
+
     epsilon: float = 0.1
     candidates: int = 20_000
     rules: ClassVar = {"epsilon": NOT_NEGATIVE, "candidates": COUNT}

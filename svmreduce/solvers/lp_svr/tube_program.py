@@ -1,4 +1,4 @@
-"""The linear program of the LP-SVR on few rows and few coefficients, by HiGHS.
+"""The linear program of the LP-SVR on few rows and few coefficients, by a dense simplex method, else by HiGHS.
 
 The primal asks for f(x) = Σ αᵢ k(xᵢ, x) + b with  min Σ|αᵢ| + 2C Σ wⱼ ξⱼ,  |dⱼ − f(xⱼ)| ≤ ε + ξⱼ,  ξ ≥ 0.  What is
 solved is its dual, which is much smaller: no slacks, and one row per coefficient instead of two per data row,
@@ -17,6 +17,9 @@ from dataclasses import dataclass
 
 import highspy
 import numpy as np
+
+from svmreduce.core.dense_program import best_vertex
+from svmreduce.core.watch import time_is_up
 
 LOWER, BASIC, UPPER = (int(getattr(highspy.HighsBasisStatus, name)) for name in ("kLower", "kBasic", "kUpper"))
 _STATUS = {int(status): status for status in highspy.HighsBasisStatus.__members__.values()}
@@ -45,11 +48,30 @@ class Answer:
 def solve_program(matrix, gain, upper, basis: Basis | None, tol: float) -> Answer:
     """max gain·λ, 0 ≤ λ ≤ upper, −1 ≤ matrix·λ ≤ 1, but = 0 in the last row.
 
-    Starts from ``basis`` if there is one; when rounding has spoilt that, from scratch.
+    Starts from ``basis`` if there is one. Not optimal if there is no time, or if HiGHS fails as well.
     """
+    rows, variables = matrix.shape
+    bound = np.ones(rows)
+    bound[-1] = 0.0
+    tol = min(_USUAL, max(_FINEST, tol / 10))
+    start = ()
+    if basis is not None:
+        status = np.concatenate([basis.variables, basis.rows])
+        start = status == BASIC, status == UPPER
+    found = best_vertex(matrix, gain, upper, bound, tol, *start)
+    if found is None:
+        if time_is_up():
+            return Answer(np.zeros(variables), np.zeros(rows), basis, np.inf, is_optimal=False)
+        return _by_highs(matrix, gain, upper, bound, basis, tol)
+    status = np.where(found.is_basic, BASIC, np.where(found.is_above, UPPER, LOWER)).astype(np.int8)
+    reached = Basis(status[:variables], status[variables:])
+    return Answer(found.values, found.prices, reached, float(gain @ found.values), is_optimal=True)
+
+
+def _by_highs(matrix, gain, upper, bound, basis: Basis | None, tol: float) -> Answer:
+    """From ``basis`` if there is one; when rounding has spoilt that, from scratch."""
     model = highspy.Highs()
     model.silent()
-    tol = min(_USUAL, max(_FINEST, tol / 10))
     # The matrix is dense: presolve costs more than it saves, and so do exact edge weights (1 is Devex), which a basis
     # from elsewhere does not bring along
     for name, value in (("presolve", "off"), ("threads", 1), ("solver", "simplex"),
@@ -57,8 +79,6 @@ def solve_program(matrix, gain, upper, basis: Basis | None, tol: float) -> Answe
                         ("primal_feasibility_tolerance", tol), ("dual_feasibility_tolerance", tol)):  # fmt: skip
         model.setOptionValue(name, value)
     rows, variables = matrix.shape
-    bound = np.ones(rows)
-    bound[-1] = 0.0
     model.passModel(
         variables, rows, matrix.size, int(highspy.MatrixFormat.kColwise), int(highspy.ObjSense.kMinimize), 0.0,
         -gain, np.zeros(variables), upper, -bound, bound,

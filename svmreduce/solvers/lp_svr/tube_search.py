@@ -24,6 +24,7 @@ import numpy as np
 
 from svmreduce.core.kernel_values import KernelRows, single_threaded_blas
 from svmreduce.core.threads import resolve_threads
+from svmreduce.core.watch import time_is_up
 from svmreduce.errors import InputError
 from svmreduce.solvers.lp_svr.tube_edges import SIDES, Edges, contest
 from svmreduce.solvers.lp_svr.tube_program import BASIC, LOWER, UPPER, Basis, solve_program
@@ -109,7 +110,7 @@ class _Search:
             while self.n_iter < max_iter:
                 if not self._solve_program(tol):
                     if self.n_iter == 1:
-                        raise InputError("HiGHS could not solve the first linear program: scale the data, or lower C")
+                        self._take_a_constant()
                     return
                 wrong = self._look(stage_tol)
                 new_columns = self._high_prices(stage_tol, any(rows.size for rows, _ in wrong.values()))
@@ -117,7 +118,17 @@ class _Search:
                 if new_columns is not None and self.worst <= stage_tol:
                     self.converged = sample.size == self.n
                     break
+                if time_is_up(rounds=self.n_iter, gap=self.gap):
+                    return
                 self._exchange(wrong, new_columns, stage_tol)
+
+    def _take_a_constant(self):
+        """Where there is no time for a first program."""
+        if not time_is_up():
+            raise InputError("HiGHS could not solve the first linear program: scale the data, or lower C")
+        self.b = float(np.median(self.d))
+        self._evaluate()
+        self.gap = float(np.abs(self.residual).max())
 
     def _samples(self):
         """Nested random samples that grow to all rows; the candidates are the first."""
