@@ -144,7 +144,8 @@ def reader_of(source: str, split: str, choices, n_features: int | None = None):
     if Path(source).exists():
         from svmreduce.data.formats import read_rows
 
-        return lambda: read_rows(source, n_features=n_features, header=choices.header)
+        options = {"n_features": n_features, "header": choices.header, "no_label": choices.no_label}
+        return lambda: read_rows(source, **options)
     from svmreduce.data import catalog
 
     if "/" in source or "." in source:
@@ -169,7 +170,7 @@ def check_task(source: str, data, name: str, method: type, instead: str = "") ->
         )
     if method.tasks == ("regression",):
         check_numbers(source, data, name)
-    if "classification" in method.tasks:
+    if "classification" in method.tasks and data.y is not None:
         check_classes(source, data.y, instead)
 
 

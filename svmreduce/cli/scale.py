@@ -48,6 +48,8 @@ def scale(data, out, lower, upper, labels, save, restore, quiet):
             raise
         hint = "scale reads LIBSVM files only; for a table use svmreduce train --scale, which keeps it with the model"
         raise InputError(f"{error}; {hint}") from None
+    if labels and y is None:
+        raise InputError(f"{data}: has no labels for -y to scale; leave -y out")
     ranges = read_ranges(restore) if restore else learn_ranges(X, y, lower, upper, labels)
     if restore and (unknown := unknown_columns(ranges, X)) and not quiet:
         named = ", ".join(map(str, unknown[:5])) + (", …" if len(unknown) > 5 else "")

@@ -44,7 +44,14 @@ from svmreduce.cli.out_of_core import (
     take_means,
 )
 from svmreduce.cli.patience import patiently
-from svmreduce.cli.table_options import data_warnings, label_of_table, take_choices, training_options, warn
+from svmreduce.cli.table_options import (
+    data_warnings,
+    label_of_table,
+    no_label_option,
+    take_choices,
+    training_options,
+    warn,
+)
 from svmreduce.errors import InputError
 from svmreduce.registry import build_method, nearest_name_error, parameters_of
 
@@ -60,6 +67,7 @@ Examples:
   svmreduce train --class-weight balanced --max-seconds 60 train.txt model.txt
   svmreduce train --solver aesvm --memory 1GB -C 10 -g 1 rows.parquet model.txt
   svmreduce train --solver dcsvm --out-of-core --memory 1GB -C 10 -g 1 rows.parquet model.txt
+  svmreduce train -s one_class -n 0.05 --no-label --scale standard rows.csv model.txt
   svmreduce train --scale standard --label class --drop id,3-5 --impute median train.csv model.txt
 """
 
@@ -85,6 +93,7 @@ Examples:
 @click.option("--reducer", help="Train on the rows that this reducer keeps or makes.")
 @method_options
 @training_options
+@no_label_option
 @out_of_core_options
 @json_option
 @quiet_option
@@ -116,6 +125,8 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, as
     if not solver_class.kernels:
         raise InputError(f"{solver} has no model file: use it in experiments (svmreduce run) or in Python")
     reducer_class = REDUCERS.get(reducer) if reducer else None
+    if choices.no_label:
+        _check_needs_no_label(solver, solver_class, reducer)
     if tune and reducer:
         raise InputError("--tune-C and --reducer exclude each other: kept rows are not a fair test for C")
     if tune and (options["cost"] is not None or any(setting.startswith("C=") for setting in settings)):
@@ -196,18 +207,29 @@ def _write(method, fitted, model, record, data, preparation, choices, warned, as
     record = {name: value for name, value in record.items() if name != "reducer" or value}
     record |= {"warnings": warned} if warned else {}
     label = None
-    if preparation.schema:
+    if preparation.schema and not choices.no_label:
         record["label"], label = label_of_table(preparation, data, is_given=choices.label is not None)
     _report(record, label, f"{model} ({method.model_.file_format})", as_json, quiet)
 
 
+def _check_needs_no_label(solver, solver_class, reducer) -> None:
+    from svmreduce.solvers import SOLVERS
+
+    if reducer or "one_class" not in solver_class.tasks:
+        able = " and ".join(name for name in SOLVERS.names() if "one_class" in SOLVERS.get(name).tasks)
+        needs = f"--reducer {reducer}" if reducer else solver
+        raise InputError(f"--no-label: {needs} needs labels; only {able} learn without them (and without --reducer)")
+
+
 def _check_guessed_label(train, data, schema, choices) -> None:
     """A table for one class often has no labels: its last column must not be taken for them without a word."""
-    is_named = choices.label is not None or (schema and (schema.label_name or "").casefold() in ("label", "class"))
-    if schema and not is_named and data.y.dtype.kind in "fiu" and not set(data.classes.tolist()) <= {1, -1}:
+    if schema is None or schema.label is None:
+        return
+    is_named = choices.label is not None or (schema.label_name or "").casefold() in ("label", "class")
+    if not is_named and data.y.dtype.kind in "fiu" and not set(data.classes.tolist()) <= {1, -1}:
         name = schema.label if schema.label_name is None else schema.label_name
         raise InputError(f"{train}: the last column, {name}, holds numbers and would be left out as the label; "
-                         "name the column of labels by --label, or add one")  # fmt: skip
+                         "use --no-label if there are no labels, or name their column by --label")  # fmt: skip
 
 
 def _build(solver, solver_class, reducer, reducer_class, options, settings):

@@ -27,7 +27,7 @@ from svmreduce.data.preparation import Choices, Preparation
 from svmreduce.data.table_schema import TableSchema
 from svmreduce.errors import InputError
 from svmreduce.rows import DENSE_FROM, canonical_rows, finite_rows, widened
-from svmreduce.types import Matrix
+from svmreduce.types import Dataset, Matrix
 
 Block = tuple[Matrix, np.ndarray]
 
@@ -208,10 +208,16 @@ def _measure(path: Path, n_features: int | None) -> tuple[int | None, int, bool]
     """Rows, columns, and whether they are sparse; with given columns the first piece tells the last."""
     rows, width, stored = 0, n_features or 1, 0
     for piece in libsvm_pieces(path, n_features):
+        _check_labelled(piece)
         rows, width, stored = rows + piece.n_rows, max(width, piece.n_features), stored + piece.X.nnz
         if n_features:
             return None, width, stored < DENSE_FROM * rows * width
     return rows, width, stored < DENSE_FROM * rows * width
+
+
+def _check_labelled(rows: Dataset) -> None:
+    if rows.y is None:
+        raise InputError(f"{rows.name}: has no labels to learn from; put a label first in every line")
 
 
 def _parts_of_pieces(path: Path, n_features: int | None = None) -> Iterator[Block]:
