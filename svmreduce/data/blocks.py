@@ -188,13 +188,13 @@ def _columnar_blocks(files: ColumnarFiles, choices: Choices, make, n_features: i
     header = Table(str(files.path), files.names, np.empty((0, len(files.names))), {}, lambda *_: str(files.path))
     schema = schema_of_numbers(header, choices)
     check_width(files.path, schema.width, n_features)
-    names = [column.name for column in schema.columns]
-    for name in (*names, schema.label_name):
-        kind, is_label = files.columns[name], name == schema.label_name
+    names, label = [files.names[k] for k in schema.positions], files.names[schema.label]
+    for name in (*names, label):
+        kind, is_label = files.columns[name], name == label
         if kind != NUMBERS and not (is_label and kind == WORDS):
             remedy = "choose the label by --label" if is_label else f"leave it out by --drop {name}"
             raise InputError(f"{files.path}: column {name!r} has {kind}, not numbers; {remedy}, or turn it into some")
-    tables = partial(files.tables, make.keywords["rows"], [*names, schema.label_name])
+    tables = partial(files.tables, make.keywords["rows"], [*names, label])
     first = next(tables(), None)
     if first is None:
         raise InputError(f"{files.path}: no rows; give a table with rows")

@@ -17,6 +17,7 @@ import numpy as np
 from svmreduce.data.columns import Table, WordCells, numbers_among
 from svmreduce.data.files import write_whole
 from svmreduce.errors import DataWarning, InputError, note
+from svmreduce.label_keys import one_spelling
 from svmreduce.memory import check_memory
 from svmreduce.printable import listed
 
@@ -231,7 +232,7 @@ def _cells_of(column) -> tuple[np.ndarray, WordCells | None]:
             coded = column.cast(pa.large_string()).dictionary_encode()
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # lists, say
             coded = pa.nulls(len(column), pa.large_string()).dictionary_encode()
-        found = [*(word.strip() for word in coded.dictionary.to_pylist()), ""]
+        found = [*(one_spelling(word) for word in coded.dictionary.to_pylist()), ""]
         codes = coded.indices.fill_null(len(found) - 1).to_numpy(zero_copy_only=False)
         values = numbers_among(found)[codes]
     else:

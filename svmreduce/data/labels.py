@@ -146,7 +146,7 @@ def matched_labels(
         )
         keys = [rest if rest and key in strange else key for key in keys]
     if known.dtype.kind == "U":
-        return np.array(keys)[inverse]
+        return np.array([own.get(key, key) for key in keys])[inverse]
     values = [own.get(key, label) for key, label in zip(keys, labels.tolist(), strict=True)]
     return np.array(values)[inverse]
 
