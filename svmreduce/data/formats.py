@@ -26,6 +26,7 @@ from scipy import sparse
 
 from svmreduce.data import cache as parsed_files
 from svmreduce.data import libsvm_text
+from svmreduce.data.chunks import shown
 from svmreduce.data.columnar import ColumnarFiles, columnar_files
 from svmreduce.data.columns import Table
 from svmreduce.data.files import Source, open_maybe_compressed, read_bytes
@@ -99,7 +100,7 @@ def read_idx(path: str | os.PathLike) -> np.ndarray:
 
 def _idx_from(data: bytes, path: str | os.PathLike) -> np.ndarray:
     if len(data) < 4 or data[:2] != b"\0\0" or data[2] not in _IDX_TYPES:
-        raise InputError(f"{path}: begins with {data[:4]!r}, which is not an IDX magic number; give an IDX file")
+        raise InputError(f"{path}: begins with {shown(data[:4])}, which is not an IDX magic number; give an IDX file")
     values_at = 4 + 4 * data[3]
     shape = tuple(np.frombuffer(data[4:values_at], ">u4", (min(len(data), values_at) - 4) // 4).tolist())
     dtype = np.dtype(_IDX_TYPES[data[2]])

@@ -142,7 +142,8 @@ def _explain(text: Text, outcome: int, offset: int, previous: int, max_index: in
             text.fail(offset, f"the line begins with the pair {shown(token)}", "put a label first, or use --no-label")
         if b"," in token:
             text.fail(offset, f"several labels {shown(token)}", "multi-label data is not supported; give one")
-        text.fail(offset, f"label {shown(token)} is not a number", "give a number")
+        remedy = "number the classes, or give a table, whose labels may be words"
+        text.fail(offset, f"label {shown(token)} is not a number", remedy)
     if outcome == parse.BAD_VALUE:
         if is_not_finite(token):
             text.fail(offset, f"value {shown(token)} is not finite", "give a number or leave the pair out")
