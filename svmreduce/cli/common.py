@@ -70,7 +70,8 @@ kernel_options = together(
         "-t",
         "--kernel",
         callback=kernel_by_number,
-        help="linear, poly, rbf, sigmoid, kmod, gaussian_diagonal or gaussian_mahalanobis; mixtures as rbf:1+poly:1.",
+        help="linear, poly, rbf, sigmoid, kmod, gaussian_diagonal or gaussian_mahalanobis; mixtures as rbf:1+poly:1. "
+        "With sigmoid, or poly with a negative coef0, the solution need not be LIBSVM's.",
     ),
     click.option(
         "-g",
