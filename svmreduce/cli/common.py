@@ -30,7 +30,9 @@ class NumberRange(click.FloatRange):
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors (and JSON, if asked for).")
+quiet_option = click.option(
+    "-q", "--quiet", is_flag=True, help="Print nothing but warnings and errors (and JSON, if asked for)."
+)
 threads_option = click.option(
     "--threads", type=click.IntRange(min=1), help="Threads to use, where a method can; all allowed cores if not given."
 )

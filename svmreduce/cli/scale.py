@@ -51,7 +51,7 @@ def scale(data, out, lower, upper, labels, save, restore, quiet):
     if labels and y is None:
         raise InputError(f"{data}: has no labels for -y to scale; leave -y out")
     ranges = read_ranges(restore) if restore else learn_ranges(X, y, lower, upper, labels)
-    if restore and (unknown := unknown_columns(ranges, X)) and not quiet:
+    if restore and (unknown := unknown_columns(ranges, X)):
         named = ", ".join(map(str, unknown[:5])) + (", …" if len(unknown) > 5 else "")
         click.echo(f"Warning: {restore} has no range for column {named} of {data}: left out", err=True)
     if save:

@@ -298,6 +298,7 @@ def _facts(method, rows: int, features: int) -> dict:
         "rows": rows,
         "features": features,
         "classes": None if classes is None else len(classes),
+        "parameters": _parameters(method),
         "seconds": facts.seconds,
         "iterations": facts.iterations,
         "kernel_evals": facts.kernel_evals,
@@ -307,6 +308,15 @@ def _facts(method, rows: int, features: int) -> dict:
         "converged": facts.converged,
         **{name: value for name, value in optional.items() if value is not None},
     }
+
+
+def _parameters(method) -> dict:
+    """What decides the solution, with the numbers that words such as gamma=scale stood for."""
+    given = {name.removeprefix("solver__"): value for name, value in method.get_params().items()}
+    kernel = getattr(method.model_, "kernel", None)
+    is_known = hasattr(kernel, "numbers")
+    names = ("C", "nu", "epsilon") if is_known else ("C", "nu", "epsilon", "kernel", "gamma")
+    return {name: given[name] for name in names if name in given} | (kernel.numbers() if is_known else {})
 
 
 def _read_weights(path: str, rows: int):
@@ -333,6 +343,10 @@ def _read_weights(path: str, rows: int):
     return weights
 
 
+def _number(value) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
 def _report(record, label, model, as_json, quiet):
     if as_json:
         print_json(record)
@@ -350,7 +364,7 @@ def _report(record, label, model, as_json, quiet):
                 ("label", label),
                 ("reducer", record.get("reducer")),
                 ("kept", f"{record['kept']} ({record['kept'] / record['rows']:.2%})" if "kept" in record else None),
-                ("C", record.get("C")),
+                ("parameters", ", ".join(f"{name} {_number(value)}" for name, value in record["parameters"].items())),
                 *((name.replace("_", " "), value) for name, value in counters.items()),
                 ("stopped by", f"{record['stop_reason']}, round {record['rounds']}" if "rounds" in record else None),
                 ("seconds", ", ".join(f"{name} {value:.3f}" for name, value in record["seconds"].items())),

@@ -18,7 +18,7 @@ from svmreduce.solvers.smo import SMO
 from tests.cli.commands import call, fails
 
 TRAIN_FIELDS = [
-    *("solver", "rows", "features", "classes", "seconds", "iterations", "kernel_evals", "objective"),
+    *("solver", "rows", "features", "classes", "parameters", "seconds", "iterations", "kernel_evals", "objective"),
     *("gap", "support_vectors", "converged"),
 ]
 MACHINES = [name for name in SOLVERS.names() if SOLVERS.get(name).kernels and "one_class" not in name]
@@ -37,6 +37,21 @@ def test_kernels_that_libsvm_does_not_have(files, kernel):
     assert json.loads(predicted.stdout)["accuracy"] == pytest.approx(expected)
     said = fails("train", "--solver", "libsvm", "--kernel", kernel, folder / "train", folder / "model")
     assert "libsvm" in said and ("unknown kernel" in said or "takes one kernel" in said)
+
+
+def test_the_parameters_that_were_used_are_told(files):
+    folder, X, _ = files
+    told = call("train", folder / "train", folder / "model").stdout
+    assert f"parameters       C 1, kernel rbf, gamma {1 / (3 * X[:150].var()):.6g}\n" in told
+    for options, expected in {
+        ("-s", "nu_svc", "-n", 0.3, "-t", "linear"): {"nu": 0.3, "kernel": "linear"},
+        ("-s", "svr", "-p", 0.2, "-g", "auto"): {"C": 1, "epsilon": 0.2, "kernel": "rbf", "gamma": 1 / 3},
+        ("--reducer", "random", "-C", 3, "-t", "poly", "-g", 2): {"C": 3, "kernel": "poly", "gamma": 2, "coef0": 0,
+                                                                 "degree": 3},
+        ("-s", "liblinear", "--tune-C"): None,
+    }.items():  # fmt: skip
+        record = json.loads(call("train", "--json", "-q", *options, folder / "train", folder / "model").stdout)
+        assert record["parameters"] == (expected or {"C": record["C"]})
 
 
 def test_cleaning_before_a_backend_without_weights(files):
