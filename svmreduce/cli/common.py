@@ -166,15 +166,15 @@ def check_task(source: str, data, name: str, method: type, instead: str = "") ->
     """Numbers as labels are for methods that can do regression, or that look at no labels."""
     from svmreduce.data.labels import check_classes
 
+    other = "; if the labels are in another column, name it with --label" if data.is_table else ""
     if data.task == "regression" and not {"regression", "one_class"} & set(method.tasks):
-        other = "; if the labels are in another column, name it with --label" if data.is_table else ""
         raise InputError(
             f"{source}: the labels are real numbers, not classes, and {name} only classifies{instead}{other}"
         )
     if method.tasks == ("regression",):
         check_numbers(source, data, name)
     if "classification" in method.tasks and data.y is not None:
-        check_classes(source, data.y, instead)
+        check_classes(source, data.y, instead + other)
 
 
 def check_numbers(source: str, data, name: str) -> None:

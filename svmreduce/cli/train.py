@@ -110,6 +110,7 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, as
     """
     from svmreduce.checks import check_parameters
     from svmreduce.data.fold_rows import fold_rows
+    from svmreduce.data.labels import check_several
     from svmreduce.reducers import REDUCERS
     from svmreduce.sanity import blind_kernel, nothing_reduced, unequal_columns
     from svmreduce.solvers import SOLVERS
@@ -165,6 +166,8 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, as
     with data_warnings(quiet) as warned:
         (data, preparation, load, raw), _ = patiently(read, "reading", quiet=quiet)
         check_task(train, data, solver, solver_class, "; try --solver svr")
+        if "classification" in solver_class.tasks:
+            check_several(train, data.y)
     if solver_class.tasks == ("one_class",):
         _check_guessed_label(train, data, preparation.schema, choices)
     warn(None if choices.scale or is_table else unequal_columns(data.X, preparation.titles), warned)

@@ -33,14 +33,13 @@ def learn_schema(
     """The schema of tables with the same columns; a category that only one of them has is in it, too."""
     first = tables[0]
     if first.n_columns < 2 and not no_label:
-        raise InputError(f"{first.name}:1:1: only one column; check the separator; a label and features are needed")
+        raise InputError(f"{first.name}:1:1: only one column; a label and features are needed, between "
+                         "commas, semicolons, tabs, bars or blanks")  # fmt: skip
     dropped = set(first.positions(drop))
     place = None if no_label else label_place(first, label, dropped)
     chosen = first.positions(columns) if columns else range(first.n_columns)
     wanted = [k for k in chosen if k != place and k not in dropped]
     check_names(first, wanted if no_label else [*wanted, place])
-    if no_label:
-        _warn_of_labels(first, wanted)
     as_words = set(first.positions(categories))
     kinds = {k: _kind_as_words(tables, k) if k in as_words else _common_kind(tables, k) for k in wanted}
     empty = [first.title(k) for k in wanted if kinds[k] == EMPTY]
@@ -56,6 +55,8 @@ def learn_schema(
         raise missing_values(first, gaps, f"use {named}, leave columns out by --drop, or fill them in")
     if not learned:
         raise InputError(f"{first.name}: no column is left to learn from; check --columns and --drop")
+    if no_label:
+        _warn_of_labels(first.name, [column.name for column in learned])
     used = {column.position for column in learned} | {place}
     left_out = [first.title(k) for k in range(first.n_columns) if k not in used]
     name = first.names and ("" if no_label else first.title(place))
@@ -103,11 +104,11 @@ def label_place(table: Table, label: ColumnChoice | None, dropped: set[int]) -> 
     return kept[-1]
 
 
-def _warn_of_labels(table: Table, used: list[int]) -> None:
+def _warn_of_labels(name: str, used: list[str]) -> None:
     """Without labels every column is learned from, whatever its name."""
-    named = [table.title(k) for k in used if table.title(k).casefold() in _LABEL_NAMES]
+    named = [title for title in used if title.casefold() in _LABEL_NAMES]
     if named:
-        warnings.warn(f"{table.name}: column {named[0]!r} is learned from, because of --no-label; if it is a label, "
+        warnings.warn(f"{name}: column {named[0]!r} is learned from, because of --no-label; if it is a label, "
                       f"leave it out by --drop {named[0]}", DataWarning, stacklevel=3)  # fmt: skip
 
 

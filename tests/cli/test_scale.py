@@ -71,7 +71,7 @@ def test_rows_without_labels_stay_so(tmp_path):
 
 def test_a_table_is_sent_to_training(tmp_path):
     (tmp_path / "t.csv").write_text("a,b,kind\n1,2,yes\n3,4,no\n")
-    assert "scale reads LIBSVM files only; for a table use svmreduce train --scale" in fails(
+    assert "t.csv: is a table, and scale reads LIBSVM files only; for a table use svmreduce train --scale" in fails(
         "scale", tmp_path / "t.csv"
     )
     (tmp_path / "t.txt").write_text("1 1:2\n1 x:3\n")
