@@ -42,6 +42,9 @@ class KernelSpec:
     precomputed   a value of the table that the rows are: x holds all its kernel values, z its own number (first column)
     kmod     (exp(coef0/(1 + gamma·||x-z||²)) - 1) / (exp(coef0) - 1), and 1/(1 + gamma·||x-z||²) for coef0 = 0
 
+    ``sigmoid``, and ``poly`` with a negative coef0, may be indefinite: then the dual problem has several stationary
+    points, and two programs that both converge may end in different ones.
+
     ``kmod`` is KMOD in its original form, a·(exp(γ/(||x-z||² + σ²)) - 1) with a such that k(x, x) = 1, for
     gamma = 1/σ² and coef0 = γ/σ². (Printed with an exponent -1 behind the bracket, as in the bootstrap paper, it
     would grow with the distance.)

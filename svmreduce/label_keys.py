@@ -1,16 +1,29 @@
-"""Labels in one spelling, whether a file, a card or a model wrote them."""
+"""Labels and other words in one spelling, whether a file, a card or a model wrote them."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
+
 import numpy as np
+
+_UNSEEN = re.compile("[\u200b\u2060\ufeff]")  # characters without any width
+_BLANK = re.compile(r"[^\S\t\n\r]")
+
+
+def one_spelling(word: str) -> str:
+    """What looks the same is the same word: letters with their accents as one character, every blank a plain one."""
+    if word.isascii():
+        return word.strip()
+    return _BLANK.sub(" ", _UNSEEN.sub("", unicodedata.normalize("NFC", word))).strip()
 
 
 def label_key(label) -> str:
-    """One spelling per label: whole numbers without a point (``1.0`` → ``1``), text as it is."""
+    """One spelling per label: whole numbers without a point (``1.0`` → ``1``), words in :func:`one_spelling`."""
     try:
         number = float(label)
     except (TypeError, ValueError):
-        return str(label)
+        return one_spelling(str(label))
     return str(int(number)) if number.is_integer() else repr(number)
 
 

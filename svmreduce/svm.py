@@ -33,7 +33,8 @@ class _Familiar(Engine):
     Parameters
     ----------
     kernel : {kernels} or callable
-        A function of two sets of rows gives the table of their kernel values.
+        A function of two sets of rows gives the table of their kernel values. Where a kernel is indefinite
+        (``sigmoid``, ``poly`` with a negative ``coef0``) the solution need not be that of scikit-learn.
     shrinking : bool
         Has no effect: the engine always leaves out rows that seem to stay at a bound.
     cache_size : float

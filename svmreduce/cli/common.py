@@ -30,7 +30,9 @@ class NumberRange(click.FloatRange):
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors (and JSON, if asked for).")
+quiet_option = click.option(
+    "-q", "--quiet", is_flag=True, help="Print nothing but warnings and errors (and JSON, if asked for)."
+)
 threads_option = click.option(
     "--threads", type=click.IntRange(min=1), help="Threads to use, where a method can; all allowed cores if not given."
 )
@@ -70,7 +72,8 @@ kernel_options = together(
         "-t",
         "--kernel",
         callback=kernel_by_number,
-        help="linear, poly, rbf, sigmoid, kmod, gaussian_diagonal or gaussian_mahalanobis; mixtures as rbf:1+poly:1.",
+        help="linear, poly, rbf, sigmoid, kmod, gaussian_diagonal or gaussian_mahalanobis; mixtures as rbf:1+poly:1. "
+        "With sigmoid, or poly with a negative coef0, the solution need not be LIBSVM's.",
     ),
     click.option(
         "-g",
@@ -144,7 +147,8 @@ def reader_of(source: str, split: str, choices, n_features: int | None = None):
     if Path(source).exists():
         from svmreduce.data.formats import read_rows
 
-        return lambda: read_rows(source, n_features=n_features, header=choices.header)
+        options = {"n_features": n_features, "header": choices.header, "no_label": choices.no_label}
+        return lambda: read_rows(source, **options)
     from svmreduce.data import catalog
 
     if "/" in source or "." in source:
@@ -162,15 +166,15 @@ def check_task(source: str, data, name: str, method: type, instead: str = "") ->
     """Numbers as labels are for methods that can do regression, or that look at no labels."""
     from svmreduce.data.labels import check_classes
 
+    other = "; if the labels are in another column, name it with --label" if data.is_table else ""
     if data.task == "regression" and not {"regression", "one_class"} & set(method.tasks):
-        other = "; if the labels are in another column, name it with --label" if data.is_table else ""
         raise InputError(
             f"{source}: the labels are real numbers, not classes, and {name} only classifies{instead}{other}"
         )
     if method.tasks == ("regression",):
         check_numbers(source, data, name)
-    if "classification" in method.tasks:
-        check_classes(source, data.y, instead)
+    if "classification" in method.tasks and data.y is not None:
+        check_classes(source, data.y, instead + other)
 
 
 def check_numbers(source: str, data, name: str) -> None:

@@ -12,6 +12,7 @@ import click
 
 from svmreduce.cli.common import LIBSVM_STYLE, NumberRange, parse_value, together
 from svmreduce.errors import InputError
+from svmreduce.label_keys import one_spelling
 from svmreduce.registry import parameters_of
 
 SVM_TYPES = ("smo", "nu_svc", "one_class", "svr", "nu_svr")  # by LIBSVM's -s
@@ -139,7 +140,7 @@ def class_weights_for(words: tuple[str, ...], classes) -> str | dict:
         if not equals or isinstance(weight, bool) or not isinstance(weight, (int, float)):
             raise InputError(f"--class-weight takes balanced, or LABEL=WEIGHT as in 1=5,-1=0.5; got {pair!r}")
         number = parse_value(text)
-        label = by_text.get(text, number if number in by_text.values() else None)
+        label = by_text.get(one_spelling(text), number if number in by_text.values() else None)
         if label is None:
             raise InputError(f"--class-weight {pair}: no such class; the classes are {', '.join(list(by_text)[:20])}")
         if not 0 < weight < float("inf"):

@@ -76,8 +76,7 @@ def predict(test, model, out, decision_values, probability, threads, memory, lab
         found = scores.result()
     if scores.auc_left_out and not quiet:
         click.echo("Note: AUC is left out, because it needs more than --memory for so many rows", err=True)
-    if not quiet or as_json:
-        warn(one_answer(found, scores.rows), warned)
+    warn(one_answer(found, scores.rows), warned)
     if as_json:
         warned = {"warnings": warned} if warned else {}
         print_json({"rows": scores.rows, **found, "seconds": scores.seconds, **warned})

@@ -36,18 +36,15 @@ class RowsToPredict:
 
     def raw(self, loaded):
         """The pieces as files have them; for a table of kernel values the only one."""
-        from svmreduce.data.formats import sniff
-        from svmreduce.data.pieces import libsvm_pieces, raw_pieces
+        from svmreduce.data.pieces import raw_pieces
         from svmreduce.data.preparation import Choices
 
         if _has_table_of_kernel(loaded):
             return iter([table_to_predict(self.source)])
-        path = Path(self.source)
-        if self.no_label and path.exists() and sniff(path) == "libsvm":
-            return libsvm_pieces(path, no_label=True)
         if self.is_streamed:
-            return raw_pieces(self.source, header=self.header)
-        return iter([reader_of(self.source, "test", Choices(label=self.label, header=self.header))()])
+            return raw_pieces(self.source, header=self.header, no_label=self.no_label)
+        choices = Choices(label=self.label, header=self.header, no_label=self.no_label)
+        return iter([reader_of(self.source, "test", choices)()])
 
     def prepared(self, loaded):
         """A function that prepares one piece after the other as the model's training rows were."""

@@ -43,13 +43,15 @@ def scale(data, out, lower, upper, labels, save, restore, quiet):
         check_writable(path, data, restore)
     try:
         X, y = read_rows(data)
-    except InputError as error:
-        if not Path(data).is_file() or is_special(data) or sniff(Path(data)) != "table":
+    except InputError:
+        if not Path(data).exists() or is_special(data) or sniff(Path(data)) not in ("table", "columnar"):
             raise
         hint = "scale reads LIBSVM files only; for a table use svmreduce train --scale, which keeps it with the model"
-        raise InputError(f"{error}; {hint}") from None
+        raise InputError(f"{data}: is a table, and {hint}") from None
+    if labels and y is None:
+        raise InputError(f"{data}: has no labels for -y to scale; leave -y out")
     ranges = read_ranges(restore) if restore else learn_ranges(X, y, lower, upper, labels)
-    if restore and (unknown := unknown_columns(ranges, X)) and not quiet:
+    if restore and (unknown := unknown_columns(ranges, X)):
         named = ", ".join(map(str, unknown[:5])) + (", …" if len(unknown) > 5 else "")
         click.echo(f"Warning: {restore} has no range for column {named} of {data}: left out", err=True)
     if save:

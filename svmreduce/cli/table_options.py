@@ -28,6 +28,9 @@ label_option = click.option(
 header_option = click.option(
     "--header/--no-header", default=None, help="Whether line 1 of a table names the columns; found out if not given."
 )
+no_label_option = click.option(
+    "--no-label", is_flag=True, help="Do not look for labels: every column of a table is a feature."
+)
 _columns = together(
     click.option(
         "--n-features", type=click.IntRange(min=1), help="Number of columns, if the file does not show them all."
@@ -59,7 +62,7 @@ prediction_options = together(
     header_option,
 )
 
-_KEYS = ("label", "drop", "columns", "categories", "impute", "header", "scale", "positive")
+_KEYS = ("label", "drop", "columns", "categories", "impute", "header", "scale", "positive", "no_label")
 
 
 def take_choices(options: dict):

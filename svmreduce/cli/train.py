@@ -44,7 +44,14 @@ from svmreduce.cli.out_of_core import (
     take_means,
 )
 from svmreduce.cli.patience import patiently
-from svmreduce.cli.table_options import data_warnings, label_of_table, take_choices, training_options, warn
+from svmreduce.cli.table_options import (
+    data_warnings,
+    label_of_table,
+    no_label_option,
+    take_choices,
+    training_options,
+    warn,
+)
 from svmreduce.errors import InputError
 from svmreduce.registry import build_method, nearest_name_error, parameters_of
 
@@ -60,6 +67,7 @@ Examples:
   svmreduce train --class-weight balanced --max-seconds 60 train.txt model.txt
   svmreduce train --solver aesvm --memory 1GB -C 10 -g 1 rows.parquet model.txt
   svmreduce train --solver dcsvm --out-of-core --memory 1GB -C 10 -g 1 rows.parquet model.txt
+  svmreduce train -s one_class -n 0.05 --no-label --scale standard rows.csv model.txt
   svmreduce train --scale standard --label class --drop id,3-5 --impute median train.csv model.txt
 """
 
@@ -85,6 +93,7 @@ Examples:
 @click.option("--reducer", help="Train on the rows that this reducer keeps or makes.")
 @method_options
 @training_options
+@no_label_option
 @out_of_core_options
 @json_option
 @quiet_option
@@ -101,6 +110,7 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, as
     """
     from svmreduce.checks import check_parameters
     from svmreduce.data.fold_rows import fold_rows
+    from svmreduce.data.labels import check_several
     from svmreduce.reducers import REDUCERS
     from svmreduce.sanity import blind_kernel, nothing_reduced, unequal_columns
     from svmreduce.solvers import SOLVERS
@@ -116,6 +126,8 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, as
     if not solver_class.kernels:
         raise InputError(f"{solver} has no model file: use it in experiments (svmreduce run) or in Python")
     reducer_class = REDUCERS.get(reducer) if reducer else None
+    if choices.no_label:
+        _check_needs_no_label(solver, solver_class, reducer)
     if tune and reducer:
         raise InputError("--tune-C and --reducer exclude each other: kept rows are not a fair test for C")
     if tune and (options["cost"] is not None or any(setting.startswith("C=") for setting in settings)):
@@ -154,6 +166,8 @@ def train(train, model, solver, tune, weights, reducer, settings, n_features, as
     with data_warnings(quiet) as warned:
         (data, preparation, load, raw), _ = patiently(read, "reading", quiet=quiet)
         check_task(train, data, solver, solver_class, "; try --solver svr")
+        if "classification" in solver_class.tasks:
+            check_several(train, data.y)
     if solver_class.tasks == ("one_class",):
         _check_guessed_label(train, data, preparation.schema, choices)
     warn(None if choices.scale or is_table else unequal_columns(data.X, preparation.titles), warned)
@@ -196,18 +210,29 @@ def _write(method, fitted, model, record, data, preparation, choices, warned, as
     record = {name: value for name, value in record.items() if name != "reducer" or value}
     record |= {"warnings": warned} if warned else {}
     label = None
-    if preparation.schema:
+    if preparation.schema and not choices.no_label:
         record["label"], label = label_of_table(preparation, data, is_given=choices.label is not None)
     _report(record, label, f"{model} ({method.model_.file_format})", as_json, quiet)
 
 
+def _check_needs_no_label(solver, solver_class, reducer) -> None:
+    from svmreduce.solvers import SOLVERS
+
+    if reducer or "one_class" not in solver_class.tasks:
+        able = " and ".join(name for name in SOLVERS.names() if "one_class" in SOLVERS.get(name).tasks)
+        needs = f"--reducer {reducer}" if reducer else solver
+        raise InputError(f"--no-label: {needs} needs labels; only {able} learn without them (and without --reducer)")
+
+
 def _check_guessed_label(train, data, schema, choices) -> None:
     """A table for one class often has no labels: its last column must not be taken for them without a word."""
-    is_named = choices.label is not None or (schema and (schema.label_name or "").casefold() in ("label", "class"))
-    if schema and not is_named and data.y.dtype.kind in "fiu" and not set(data.classes.tolist()) <= {1, -1}:
+    if schema is None or schema.label is None:
+        return
+    is_named = choices.label is not None or (schema.label_name or "").casefold() in ("label", "class")
+    if not is_named and data.y.dtype.kind in "fiu" and not set(data.classes.tolist()) <= {1, -1}:
         name = schema.label if schema.label_name is None else schema.label_name
         raise InputError(f"{train}: the last column, {name}, holds numbers and would be left out as the label; "
-                         "name the column of labels by --label, or add one")  # fmt: skip
+                         "use --no-label if there are no labels, or name their column by --label")  # fmt: skip
 
 
 def _build(solver, solver_class, reducer, reducer_class, options, settings):
@@ -276,6 +301,7 @@ def _facts(method, rows: int, features: int) -> dict:
         "rows": rows,
         "features": features,
         "classes": None if classes is None else len(classes),
+        "parameters": _parameters(method),
         "seconds": facts.seconds,
         "iterations": facts.iterations,
         "kernel_evals": facts.kernel_evals,
@@ -285,6 +311,15 @@ def _facts(method, rows: int, features: int) -> dict:
         "converged": facts.converged,
         **{name: value for name, value in optional.items() if value is not None},
     }
+
+
+def _parameters(method) -> dict:
+    """What decides the solution, with the numbers that words such as gamma=scale stood for."""
+    given = {name.removeprefix("solver__"): value for name, value in method.get_params().items()}
+    kernel = getattr(method.model_, "kernel", None)
+    is_known = hasattr(kernel, "numbers")
+    names = ("C", "nu", "epsilon") if is_known else ("C", "nu", "epsilon", "kernel", "gamma")
+    return {name: given[name] for name in names if name in given} | (kernel.numbers() if is_known else {})
 
 
 def _read_weights(path: str, rows: int):
@@ -311,6 +346,10 @@ def _read_weights(path: str, rows: int):
     return weights
 
 
+def _number(value) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
 def _report(record, label, model, as_json, quiet):
     if as_json:
         print_json(record)
@@ -328,7 +367,7 @@ def _report(record, label, model, as_json, quiet):
                 ("label", label),
                 ("reducer", record.get("reducer")),
                 ("kept", f"{record['kept']} ({record['kept'] / record['rows']:.2%})" if "kept" in record else None),
-                ("C", record.get("C")),
+                ("parameters", ", ".join(f"{name} {_number(value)}" for name, value in record["parameters"].items())),
                 *((name.replace("_", " "), value) for name, value in counters.items()),
                 ("stopped by", f"{record['stop_reason']}, round {record['rounds']}" if "rounds" in record else None),
                 ("seconds", ", ".join(f"{name} {value:.3f}" for name, value in record["seconds"].items())),

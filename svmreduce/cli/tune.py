@@ -197,14 +197,11 @@ def _check_labels(train: str, data, search) -> None:
     if search.epsilon is None:
         from sklearn.model_selection import RepeatedStratifiedKFold
 
-        from svmreduce.data.labels import check_classes
+        from svmreduce.data.labels import check_classes, check_several
         from svmreduce.label_keys import count_labels
 
         counts = count_labels(data.y)
-        if data.n_rows == 1:
-            raise InputError(f"{train}: there is one row only; if it names the columns, there is no data")
-        if len(counts) < 2:
-            raise InputError(f"{train}: all rows are of one class; there is nothing to learn")
+        check_several(train, data.y)
         check_classes(train, data.y, "; give --epsilon for a regression")
         smallest = min(counts, key=counts.__getitem__)
         if (rows := counts[smallest]) < search.cv:

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from svmreduce.core.kernel_values import decision_function
+from svmreduce.core.kernel_values import decision_function, kernel_matrix
+from svmreduce.core.smo_engine import step_limit
 from svmreduce.core.svm_problems import SAMPLE, SAMPLE_TOL, c_svc, epsilon_svr
 from svmreduce.types import DualSolution
 
@@ -21,6 +22,8 @@ STRIDE, SHORT_STRIDE = 8.0, 2.0  # from one try to the next while both are on th
 APART = 0.1  # tries that are further apart are not worth a look at their mixture
 IDLE = 1e-3  # if a stride takes away less than this of what is too much, nothing will
 FINER = 0.2  # times tol: what the solves are made to, since a mixture is a little worse than they are
+ROUGH = 0.1  # what those are made to that only ask on which side the wanted sum is
+FEW = 200  # rows that say how far images of rows are apart
 DUST = 1e-9  # of a bound: a coefficient as near to it is at the bound, or rounding would place the margin
 MOST_SOLVES = 60
 
@@ -32,9 +35,9 @@ def nu_svc(X, y, box, nu, kernel, *, tol=1e-3, **options) -> DualSolution:
     smallest ``nu`` that was tried and has one, and it has not converged.
     """
 
-    def solve(C, last):
-        start = None if last is None else last.beta * C
-        found = c_svc(X, y, C * box, kernel, tol=FINER * tol, start=start, **options)
+    def solve(C, last, is_rough, **rest):
+        start, own = None if last is None else last.beta * C, max(FINER * tol, ROUGH if is_rough else 0.0)
+        found = c_svc(X, y, C * box, kernel, tol=own, start=start, **options | rest)
         return replace(found, beta=np.where(np.abs(found.beta) == C * box, y * box, found.beta / C))
 
     def judge(beta):
@@ -45,9 +48,10 @@ def nu_svc(X, y, box, nu, kernel, *, tol=1e-3, **options) -> DualSolution:
         margin = (high - low) / 2
         return _Verdict(max(wrong_high, wrong_low) / margin if margin > 0 else np.inf, values, high, low)
 
-    search = _Search(solve, judge, nu * box.sum(), tol)
+    search = _Search(solve, judge, nu * box.sum(), tol, step_limit(options.get("max_iter", -1), X.shape[0]))
     most = box.size / box.sum() / tol  # LIBSVM's tol is of the problem before it is scaled: a margin below it is none
-    beta, verdict = search.run(_cost_of_sample(X, y, box, nu, kernel, options), 1.0, most=most)
+    first = box.size / box.sum() / _apart(X, kernel, options)
+    beta, verdict = search.run(_cost_of_sample(X, y, box, nu, kernel, options), first, most=most)
     margin = 0.0 if verdict is None else (verdict.high - verdict.low) / 2
     if margin <= 0.0:
         return replace(search.answer(np.inf), beta=search.at * search.tries[-1].beta)
@@ -62,9 +66,9 @@ def nu_svc(X, y, box, nu, kernel, *, tol=1e-3, **options) -> DualSolution:
 def nu_svr(X, y, box, nu, kernel, *, tol=1e-3, **options) -> DualSolution:
     """min ½ βᵀKβ − yᵀβ, |β| ≤ box, Σβ = 0, Σ|β| ≤ nu·Σbox."""
 
-    def solve(epsilon, last):
+    def solve(epsilon, last, _, **rest):
         start = None if last is None else last.beta
-        return epsilon_svr(X, y, box, epsilon, kernel, tol=FINER * tol, start=start, **options)
+        return epsilon_svr(X, y, box, epsilon, kernel, tol=FINER * tol, start=start, **options | rest)
 
     def judge(beta):
         values = y - _products(kernel, X, beta, options)
@@ -73,7 +77,7 @@ def nu_svr(X, y, box, nu, kernel, *, tol=1e-3, **options) -> DualSolution:
         low, wrong_low = _level(values, beta < -dust, beta > dust - box)
         return _Verdict(max(wrong_high, wrong_low), values, high, low)
 
-    search = _Search(solve, judge, nu * box.sum(), tol)
+    search = _Search(solve, judge, nu * box.sum(), tol, step_limit(options.get("max_iter", -1), X.shape[0]))
     width = _width_of_sample(X, y, box, nu, kernel, options)
     beta, verdict = search.run(width, 0.1 * float(np.std(y)) or 1.0, least=tol)
     if verdict is None:
@@ -106,14 +110,16 @@ class _Search:
 
     Parameters
     ----------
-    solve : callable (parameter, last DualSolution or None) -> DualSolution
+    solve : callable (parameter, last DualSolution or None, whether a rough one will do, max_iter) -> DualSolution
         Its Σ|β| falls as the parameter grows.
     judge : callable (β with the wanted sum) -> _Verdict
     wanted, tol : float
+    max_iter : int
+        Of all solves together.
     """
 
-    def __init__(self, solve, judge, wanted: float, tol: float):
-        self.solve, self.judge, self.wanted, self.tol = solve, judge, wanted, tol
+    def __init__(self, solve, judge, wanted: float, tol: float, max_iter: int):
+        self.solve, self.judge, self.wanted, self.tol, self.max_iter = solve, judge, wanted, tol, max_iter
         self.tries: list[DualSolution] = []
         self.at = 0.0  # the parameter of the last try
 
@@ -123,13 +129,15 @@ class _Search:
         It begins with a good guess, or where there is none with ``first``. Below ``least`` comes zero.
         """
         stride = SHORT_STRIDE if guess else STRIDE
-        low = high = self._try(guess or first)
+        low = high = begun = self._try(guess or first)
         while low.excess < 0 and low.at > 0 and not self._is_over():
             high, low = low, self._try(low.at / stride if low.at / stride > least else 0.0)
         idle = 0
         while high.excess > 0 and not self._is_over() and idle < 2 and high.at < most:
-            low, high = high, self._try(high.at * stride)
+            low, high = high, self._try(high.at * stride, is_rough=True)
             idle = idle + 1 if high.excess > (1 - IDLE) * low.excess else 0
+            if high.excess <= 0:
+                low, high = low if low is begun else self._try(low.at), self._try(high.at)
         if low.excess < 0 or high.excess > 0:
             return self.tries[-1].beta, None
         return self._between(low, high)
@@ -150,8 +158,9 @@ class _Search:
                 high, left, right = tried, left / 2 if side < 0 else left, tried.excess
             side = np.sign(tried.excess)
 
-    def _try(self, at: float) -> _Try:
-        found = self.solve(at, self.tries[-1] if self.tries else None)
+    def _try(self, at: float, is_rough=False) -> _Try:
+        left = max(0, self.max_iter - sum(tried.n_iter for tried in self.tries))
+        found = self.solve(at, self.tries[-1] if self.tries else None, is_rough, max_iter=left)
         self.tries.append(found)
         self.at = at
         excess = float(np.abs(found.beta).sum()) - self.wanted
@@ -189,6 +198,17 @@ def _level(values, below, above) -> tuple[float, float]:
 def _products(kernel, X, beta, options) -> np.ndarray:
     support = np.flatnonzero(beta)
     return decision_function(kernel, X[:], X[support], beta[support, None], options.get("threads"))[:, 0]
+
+
+def _apart(X, kernel, options) -> float:
+    """Half the mean squared distance of the images of two rows: f grows with C times that, so C begins at one over it.
+
+    From a larger C on, rows of large numbers in few columns would take millions of steps on the way back.
+    """
+    part = np.random.default_rng(options.get("seed", 0)).permutation(X.shape[0])[:FEW]
+    values = kernel_matrix(kernel, X[part], X[part], threads=options.get("threads"))
+    found = float(values.diagonal().mean() - values.mean())
+    return found if found > np.finfo(np.float32).tiny else 1.0
 
 
 def _sample(n: int, options) -> np.ndarray | None:

@@ -105,13 +105,17 @@ def solve(
     divide : callable, optional
         Returns the rows in parts, each of which has rows that are near each other; asked if the kernel is local.
     """
-    if max_iter < 0:
-        max_iter = max(10_000_000, 100 * X.shape[0])
+    max_iter = step_limit(max_iter, X.shape[0])
     with single_threaded_blas:
         search = _Search(X, target, lower, upper, kernel, tol, cache_mb, max_iter, seed, resolve_threads(threads),
                          first, start, kink, unit, factor, divide)  # fmt: skip
         search.run()
         return search.result()
+
+
+def step_limit(max_iter: int, rows: int) -> int:
+    """The number itself, or where it is negative LIBSVM's limit."""
+    return max_iter if max_iter >= 0 else max(10_000_000, 100 * rows)
 
 
 class _Search(DualPoint):

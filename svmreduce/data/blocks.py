@@ -27,7 +27,7 @@ from svmreduce.data.preparation import Choices, Preparation
 from svmreduce.data.table_schema import TableSchema
 from svmreduce.errors import InputError
 from svmreduce.rows import DENSE_FROM, canonical_rows, finite_rows, widened
-from svmreduce.types import Matrix
+from svmreduce.types import Dataset, Matrix
 
 Block = tuple[Matrix, np.ndarray]
 
@@ -188,13 +188,13 @@ def _columnar_blocks(files: ColumnarFiles, choices: Choices, make, n_features: i
     header = Table(str(files.path), files.names, np.empty((0, len(files.names))), {}, lambda *_: str(files.path))
     schema = schema_of_numbers(header, choices)
     check_width(files.path, schema.width, n_features)
-    names = [column.name for column in schema.columns]
-    for name in (*names, schema.label_name):
-        kind, is_label = files.columns[name], name == schema.label_name
+    names, label = [files.names[k] for k in schema.positions], files.names[schema.label]
+    for name in (*names, label):
+        kind, is_label = files.columns[name], name == label
         if kind != NUMBERS and not (is_label and kind == WORDS):
             remedy = "choose the label by --label" if is_label else f"leave it out by --drop {name}"
             raise InputError(f"{files.path}: column {name!r} has {kind}, not numbers; {remedy}, or turn it into some")
-    tables = partial(files.tables, make.keywords["rows"], [*names, schema.label_name])
+    tables = partial(files.tables, make.keywords["rows"], [*names, label])
     first = next(tables(), None)
     if first is None:
         raise InputError(f"{files.path}: no rows; give a table with rows")
@@ -208,10 +208,16 @@ def _measure(path: Path, n_features: int | None) -> tuple[int | None, int, bool]
     """Rows, columns, and whether they are sparse; with given columns the first piece tells the last."""
     rows, width, stored = 0, n_features or 1, 0
     for piece in libsvm_pieces(path, n_features):
+        _check_labelled(piece)
         rows, width, stored = rows + piece.n_rows, max(width, piece.n_features), stored + piece.X.nnz
         if n_features:
             return None, width, stored < DENSE_FROM * rows * width
     return rows, width, stored < DENSE_FROM * rows * width
+
+
+def _check_labelled(rows: Dataset) -> None:
+    if rows.y is None:
+        raise InputError(f"{rows.name}: has no labels to learn from; put a label first in every line")
 
 
 def _parts_of_pieces(path: Path, n_features: int | None = None) -> Iterator[Block]:

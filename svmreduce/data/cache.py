@@ -24,7 +24,7 @@ import numpy as np
 from svmreduce.paths import cache_home
 
 WORTH_KEEPING = 1 << 20  # bytes of text; less than that is parsed faster than looked up
-_FORMAT = "3"  # raise when the parsers give another result for the same text
+_FORMAT = "4"  # raise when the parsers give another result for the same text
 
 Arrays = dict[str, np.ndarray]
 

@@ -81,8 +81,12 @@ def close_gaps(arrays: list[np.ndarray], starts: np.ndarray, stops: list[int]) -
 
 
 def shown(token: bytes) -> str:
-    """A token for a message: quoted, unprintable bytes escaped, cut if long."""
-    return repr(token if len(token) <= 40 else token[:37] + b"...")[1:]
+    """A token for a message: quoted, as text, or its bytes escaped where they are none, cut if long."""
+    try:
+        text = token.decode()
+    except UnicodeDecodeError:
+        return repr(token if len(token) <= 40 else token[:37] + b"...")[1:]
+    return repr(text if len(text) <= 40 else f"{text[:37]}...")
 
 
 def is_not_finite(token: bytes) -> bool:

@@ -6,6 +6,7 @@ pyarrow does the reading. It is an optional dependency, so it is imported where 
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -17,11 +18,13 @@ import numpy as np
 from svmreduce.data.columns import Table, WordCells, numbers_among
 from svmreduce.data.files import write_whole
 from svmreduce.errors import DataWarning, InputError, note
+from svmreduce.label_keys import one_spelling
 from svmreduce.memory import check_memory
 from svmreduce.printable import listed
 
 _MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}  # the last begins a stream of batches
 _SUFFIXES = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
+_INDEX = re.compile(r"__index_level_\d+__")  # the names of rows, which pandas writes beside the columns
 NUMBERS, WORDS = "numbers", "words"
 
 
@@ -94,7 +97,8 @@ class ColumnarFiles:
         twice = [name for name in schema.names if schema.names.count(name) > 1]
         if twice:
             raise InputError(f"{file}: two columns are named {twice[0]!r}; rename one")
-        return {field.name: _kind_of_type(field.type) for field in schema}
+        own = [field for field in schema if not _INDEX.fullmatch(field.name)] or schema
+        return {field.name: _kind_of_type(field.type) for field in own}
 
     def _check_equal(self, file: Path) -> None:
         own, first = self._columns_of(file), self.files[0].name
@@ -231,7 +235,7 @@ def _cells_of(column) -> tuple[np.ndarray, WordCells | None]:
             coded = column.cast(pa.large_string()).dictionary_encode()
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # lists, say
             coded = pa.nulls(len(column), pa.large_string()).dictionary_encode()
-        found = [*(word.strip() for word in coded.dictionary.to_pylist()), ""]
+        found = [*(one_spelling(word) for word in coded.dictionary.to_pylist()), ""]
         codes = coded.indices.fill_null(len(found) - 1).to_numpy(zero_copy_only=False)
         values = numbers_among(found)[codes]
     else:

@@ -10,7 +10,7 @@ import numpy as np
 
 from svmreduce.core.parse import NUMBER
 from svmreduce.errors import DataNote, InputError
-from svmreduce.label_keys import label_key
+from svmreduce.label_keys import label_key, one_spelling
 
 ColumnChoice = int | str
 """A name, a position from 0 (negative: from the end), or a text such as ``"0-4,7,age"``."""
@@ -66,6 +66,10 @@ class Table:
     notes: tuple[DataNote, ...] = field(default=())
     is_part: bool = False
 
+    def __post_init__(self):
+        if self.names:
+            object.__setattr__(self, "names", [one_spelling(name) for name in self.names])
+
     @property
     def n_rows(self) -> int:
         return self.values.shape[0]
@@ -104,9 +108,10 @@ class Table:
             codes[cells.rows] = own[cells.codes]
             words = words + cells.words
         used = np.unique(codes[codes >= 0])
+        place: dict[str, int] = {}
         shifted = np.full(len(words) + 1, -1)
-        shifted[used] = np.arange(len(used))
-        return shifted[codes], [words[code] for code in used]
+        shifted[used] = [place.setdefault(words[code], len(place)) for code in used]  # some may be the same word
+        return shifted[codes], list(place)
 
     def position(self, column: ColumnChoice) -> int:
         """One column by name or position, as a position from 0."""
@@ -142,6 +147,7 @@ class Table:
         raise InputError(f"{self.name}: no column {word!r}; the header names {known}")
 
     def _single(self, word: ColumnChoice) -> int | None:
+        word = one_spelling(word) if isinstance(word, str) else word
         if isinstance(word, str) and self.names and word in self.names:
             if self.names.count(word) > 1:
                 twice = " and ".join(str(k) for k, name in enumerate(self.names) if name == word)
@@ -183,7 +189,7 @@ def table_of_frame(frame) -> Table:
             codes, found = np.zeros(len(rows), np.intp), [""]
         else:
             codes, unique = pd.factorize(column)
-            found = [str(word).strip() for word in unique]
+            found = [one_spelling(str(word)) for word in unique]
             found.append("")  # what factorize codes as -1
             values[:, k] = numbers_among(found)[codes]
             rows = np.flatnonzero(np.isnan(values[:, k]))

@@ -26,6 +26,7 @@ from scipy import sparse
 
 from svmreduce.data import cache as parsed_files
 from svmreduce.data import libsvm_text
+from svmreduce.data.chunks import shown
 from svmreduce.data.columnar import ColumnarFiles, columnar_files
 from svmreduce.data.columns import Table
 from svmreduce.data.files import Source, open_maybe_compressed, read_bytes
@@ -54,6 +55,7 @@ __all__ = [
 ]
 
 _LIKE_LABELS = re.compile(rb"[^,;|]*|[-+.\deE,]*\d")  # several labels are LIBSVM text, too, though not supported
+_ONLY_PAIR = re.compile(rb"\d+:[-+.\deE]+")
 _IDX_TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 
 
@@ -75,18 +77,18 @@ def read_libsvm(path: str | os.PathLike, *, n_features: int | None = None) -> tu
     return _libsvm_from(Source(path), n_features)
 
 
-def _libsvm_from(source: Source, n_features: int | None) -> tuple[sparse.csr_matrix, np.ndarray]:
+def _libsvm_from(source: Source, n_features: int | None, labels: bool | None = True):
     name = str(source.path)
-    key = parsed_files.key_of("libsvm", [source.sha256])
+    key = parsed_files.key_of("libsvm" if labels else f"libsvm, labels {labels}", [source.sha256])
     arrays = parsed_files.load(key, libsvm_text.is_whole)
     if arrays is None:
-        arrays = libsvm_text.parse_libsvm(source.data, name)
+        arrays = libsvm_text.parse_libsvm(source.data, name, labels=labels)
         if len(source.data) >= parsed_files.WORTH_KEEPING:
             parsed_files.store(key, arrays)
     if n_features is not None and libsvm_text.width(arrays) > n_features:
         if not len(arrays["indices"]):
             raise InputError(f"{name}: n_features={n_features} is too small; give at least 1")
-        libsvm_text.parse_libsvm(source.data, name, max_index=n_features)  # stops at the place
+        libsvm_text.parse_libsvm(source.data, name, max_index=n_features, labels=labels)  # stops at the place
     check_columns(n_features or libsvm_text.width(arrays), name)
     return libsvm_text.to_csr(arrays, n_features)
 
@@ -98,7 +100,7 @@ def read_idx(path: str | os.PathLike) -> np.ndarray:
 
 def _idx_from(data: bytes, path: str | os.PathLike) -> np.ndarray:
     if len(data) < 4 or data[:2] != b"\0\0" or data[2] not in _IDX_TYPES:
-        raise InputError(f"{path}: begins with {data[:4]!r}, which is not an IDX magic number; give an IDX file")
+        raise InputError(f"{path}: begins with {shown(data[:4])}, which is not an IDX magic number; give an IDX file")
     values_at = 4 + 4 * data[3]
     shape = tuple(np.frombuffer(data[4:values_at], ">u4", (min(len(data), values_at) - 4) // 4).tolist())
     dtype = np.dtype(_IDX_TYPES[data[2]])
@@ -110,8 +112,10 @@ def _idx_from(data: bytes, path: str | os.PathLike) -> np.ndarray:
     return np.frombuffer(data, dtype, offset=values_at).reshape(shape).astype(dtype.newbyteorder("="))
 
 
-def read_rows(path: str | os.PathLike, *, n_features: int | None = None, header: bool | None = None) -> Table | Dataset:
-    """Read a file of any supported format, recognised by its content, as it is.
+def read_rows(
+    path: str | os.PathLike, *, n_features: int | None = None, header: bool | None = None, no_label: bool = False
+) -> Table | Dataset:
+    """Read a file of any supported format, recognised by its content, as it is; ``y`` is None without labels.
 
     IDX is known by its magic number (the labels are then expected next to the images, under MNIST's names),
     Parquet, Arrow and ``.npy`` by theirs, LIBSVM text by its ``index:value`` pairs; anything else is a table.
@@ -123,6 +127,8 @@ def read_rows(path: str | os.PathLike, *, n_features: int | None = None, header:
         Columns of the matrix; only LIBSVM text leaves this open.
     header : bool, optional
         Whether the first line of a table names its columns.
+    no_label : bool
+        Leave labels out where LIBSVM text has any. Without it, the first row shows whether there are labels.
     """
     source = Source(path)
     kind = sniff(source.path)
@@ -139,14 +145,15 @@ def read_rows(path: str | os.PathLike, *, n_features: int | None = None, header:
             warnings.warn(note, stacklevel=2)
         return table
     if kind == "libsvm":
-        X, y = _libsvm_from(source, n_features)
+        labels = None if no_label else not libsvm_text.lacks_labels(source.data)
+        X, y = _libsvm_from(source, n_features, labels)
     else:
         images = _idx_from(source.data, source.path)
         X, y = images.reshape(len(images), -1), read_idx(_idx_labels_path(source.path)).astype(np.float64)
         if len(y) != len(X):
             raise InputError(f"{path}: {len(X)} images but {len(y)} labels; get both files again")
         check_width(path, X.shape[1], n_features)
-    return Dataset(best_layout(X), y, str(path), task_of(y), source.sha256)
+    return Dataset(best_layout(X), y, str(path), "classification" if y is None else task_of(y), source.sha256)
 
 
 def load_training(
@@ -163,7 +170,7 @@ def load_training(
     if task not in (None, "classification", "regression"):
         raise InputError(f"task={task!r} is unknown; use 'classification' or 'regression'")
     choices = choices or Choices()
-    raw = read_rows(path, n_features=n_features, header=choices.header)
+    raw = read_rows(path, n_features=n_features, header=choices.header, no_label=choices.no_label)
     data, preparation = Preparation.learn(raw, choices, task)
     check_width(path, data.n_features, n_features)
     return replace(data, sha256=data.sha256 or _content_hash(path)), preparation
@@ -232,6 +239,8 @@ def sniff(path: Path) -> str:
             tokens = line.partition(b"#")[0].split()
             if len(tokens) > 1:
                 return "libsvm" if b":" in tokens[1] and _LIKE_LABELS.fullmatch(tokens[0]) else "table"
+            if tokens and _ONLY_PAIR.fullmatch(tokens[0]):
+                return "libsvm"
             if tokens and (b"," in tokens[0] or b";" in tokens[0] or tokens[0].strip(b"+-.0123456789eE")):
                 return "table"
             marked = marked or line.strip() if line.lstrip().startswith(b"#") else marked

@@ -51,6 +51,14 @@ def check_exact(y: np.ndarray, name: str) -> None:
                          "classes as words")  # fmt: skip
 
 
+def check_several(name: str, y: np.ndarray) -> None:
+    """Refuse rows of which a classifier can learn nothing."""
+    if len(y) == 1:
+        raise InputError(f"{name}: there is one row only; if it names the columns, there is no data")
+    if (y == y[0]).all():
+        raise InputError(f"{name}: all rows are of one class, {label_key(y[0])}; there is nothing to learn")
+
+
 def check_classes(name: str, y: np.ndarray, advice: str = "") -> None:
     """Refuse labels that are numbers to be estimated, or names of rows, rather than classes; warn of lonely rows."""
     check_exact(y, name)
@@ -146,7 +154,7 @@ def matched_labels(
         )
         keys = [rest if rest and key in strange else key for key in keys]
     if known.dtype.kind == "U":
-        return np.array(keys)[inverse]
+        return np.array([own.get(key, key) for key in keys])[inverse]
     values = [own.get(key, label) for key, label in zip(keys, labels.tolist(), strict=True)]
     return np.array(values)[inverse]
 

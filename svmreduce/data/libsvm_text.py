@@ -23,11 +23,20 @@ from svmreduce.types import Matrix
 
 MAX_INDEX = 2**31 - 1
 _TOKEN = re.compile(rb"[^\s#]*")
+_FIRST_TOKEN = re.compile(rb"^[ \t]*([^\s#]+)", re.MULTILINE)
+_PAIR = re.compile(rb"\d+:")
+_NO_LABEL = re.compile(rb"^(?=[ \t]*(\d+:|\r?\n))", re.MULTILINE)  # an empty line is a row of zeros
+_LABEL = re.compile(rb"^[ \t]*(?!\d+:)[^\s#]", re.MULTILINE)
 _ROWS_AT_ONCE = 50_000
 
 
 def parse_libsvm(
-    data: bytes, name: str, *, max_index: int = MAX_INDEX, lines_before: int | None = None
+    data: bytes,
+    name: str,
+    *,
+    max_index: int = MAX_INDEX,
+    lines_before: int | None = None,
+    labels: bool | None = True,
 ) -> dict[str, np.ndarray]:
     """Parse the content of a LIBSVM file into the arrays of a CSR matrix and its labels.
 
@@ -41,22 +50,29 @@ def parse_libsvm(
         Largest index allowed.
     lines_before : int, optional
         For a piece of a file, which may have no rows: its place in the file.
+    labels : bool or None
+        Whether every line begins with a label, or none does, so that an empty line is a row of zeros. None: labels are
+        left out where there are any.
 
     Returns
     -------
     dict
-        ``labels``, ``values`` (float64), ``indices`` (int32, 0-based), ``row_starts``. Zeros that are
+        ``labels`` if there are any, ``values`` (float64), ``indices`` (int32, 0-based), ``row_starts``. Zeros that are
         written out stay stored, as in scikit-learn's reader.
     """
-    text = Text(data.removeprefix(BOM_UTF8), name, lines_before=lines_before or 0)
+    data = data.removeprefix(BOM_UTF8)
+    text = Text(data if labels else _NO_LABEL.sub(b"0 ", data), name, lines_before=lines_before or 0)
+    if labels is False and (found := _LABEL.search(data)):
+        given = Text(data, name, lines_before=lines_before or 0)
+        given.fail(found.end() - 1, "the line begins with a label, the first one has none", "write all lines alike")
     slots, rows = text.count(b":")
     check_memory(24.0 * (slots[-1] + rows[-1]), f"{name}: its {slots[-1]} values in {rows[-1]} rows", "give fewer rows")
-    labels, row_sizes = np.empty(rows[-1]), np.empty(rows[-1], np.int64)
+    targets, row_sizes = np.empty(rows[-1]), np.empty(rows[-1], np.int64)
     values, indices = np.empty(slots[-1]), np.empty(slots[-1], np.int32)
 
     def fill(chunk: int, start: int, stop: int) -> tuple:
         return parse.fill_libsvm(
-            text.bytes, start, stop, rows[chunk], slots[chunk], max_index, labels, labels.view(np.int64),
+            text.bytes, start, stop, rows[chunk], slots[chunk], max_index, targets, targets.view(np.int64),
             row_sizes, indices, values, values.view(np.int64),
         )  # fmt: skip
 
@@ -66,17 +82,24 @@ def parse_libsvm(
         left_over |= marks > 0
         if outcome != parse.FINE:
             _explain(text, outcome, offset, previous, max_index)
-    labels, row_sizes = close_gaps([labels, row_sizes], rows, [answer[0] for answer in answers])
+    targets, row_sizes = close_gaps([targets, row_sizes], rows, [answer[0] for answer in answers])
     values, indices = close_gaps([values, indices], slots, [answer[1] for answer in answers])
-    if len(labels) == 0 and lines_before is None:
+    if len(targets) == 0 and lines_before is None:
         raise InputError(f"{name}:1:1: no data rows; give lines of the form 'label index:value …', or a table")
     if left_over:
-        for array, what in ((labels, "label"), (values, "value")):
+        for array, what in ((targets, "label"), (values, "value")):
             for place in np.flatnonzero(np.isnan(array)):
                 array[place] = text.number_at(parse.offset_in(array.view(np.int64)[place]), what)
-    row_starts = np.zeros(len(labels) + 1, np.int32 if len(values) <= MAX_INDEX else np.int64)
+    row_starts = np.zeros(len(targets) + 1, np.int32 if len(values) <= MAX_INDEX else np.int64)
     np.cumsum(row_sizes, out=row_starts[1:])
-    return {"labels": labels, "values": values, "indices": indices, "row_starts": row_starts}
+    arrays = {"values": values, "indices": indices, "row_starts": row_starts}
+    return {"labels": targets, **arrays} if labels else arrays
+
+
+def lacks_labels(data: bytes) -> bool:
+    """Whether the first row begins with a pair."""
+    first = _FIRST_TOKEN.search(data.removeprefix(BOM_UTF8))
+    return first is not None and _PAIR.match(first[1]) is not None
 
 
 def warm_up() -> None:
@@ -88,20 +111,20 @@ def is_whole(arrays: dict[str, np.ndarray]) -> bool:
     """Whether these can be the arrays that :func:`parse_libsvm` gave."""
     starts, values = arrays["row_starts"], arrays["values"]
     return (
-        len(starts) == len(arrays["labels"]) + 1
+        len(starts) == len(arrays.get("labels", starts[1:])) + 1
         and starts[0] == 0
         and starts[-1] == len(values) == len(arrays["indices"])
     )
 
 
-def to_csr(arrays: dict[str, np.ndarray], n_features: int | None) -> tuple[sparse.csr_matrix, np.ndarray]:
-    """Rows and labels; without any pair in the file there is one column, empty, as in scikit-learn."""
+def to_csr(arrays: dict[str, np.ndarray], n_features: int | None) -> tuple[sparse.csr_matrix, np.ndarray | None]:
+    """Rows, and labels if there are any; without any pair there is one column, empty, as in scikit-learn."""
     values, indices, row_starts = arrays["values"], arrays["indices"], arrays["row_starts"]
     if n_features is None:
         n_features = width(arrays)
     X = sparse.csr_matrix((values, indices, row_starts), shape=(len(row_starts) - 1, n_features))
     X.has_sorted_indices = X.has_canonical_format = True  # the parser guarantees it
-    return X, arrays["labels"]
+    return X, arrays.get("labels")
 
 
 def width(arrays: dict[str, np.ndarray]) -> int:
@@ -116,12 +139,11 @@ def _explain(text: Text, outcome: int, offset: int, previous: int, max_index: in
         if is_not_finite(token):
             text.fail(offset, f"label {shown(token)} is not finite", "give a number or leave the row out")
         if b":" in token:
-            text.fail(
-                offset, f"the line begins with the pair {shown(token)}", "put a label first, or predict with --no-label"
-            )
+            text.fail(offset, f"the line begins with the pair {shown(token)}", "put a label first, or use --no-label")
         if b"," in token:
             text.fail(offset, f"several labels {shown(token)}", "multi-label data is not supported; give one")
-        text.fail(offset, f"label {shown(token)} is not a number", "give a number")
+        remedy = "number the classes, or give a table, whose labels may be words"
+        text.fail(offset, f"label {shown(token)} is not a number", remedy)
     if outcome == parse.BAD_VALUE:
         if is_not_finite(token):
             text.fail(offset, f"value {shown(token)} is not finite", "give a number or leave the pair out")

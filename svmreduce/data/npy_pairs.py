@@ -9,6 +9,7 @@ import numpy as np
 
 from svmreduce.data.labels import task_of
 from svmreduce.errors import InputError
+from svmreduce.label_keys import one_spelling
 from svmreduce.types import Dataset
 
 NPY_MAGIC = b"\x93NUMPY"
@@ -75,7 +76,8 @@ def plain_labels(y: np.ndarray, name: object, first_row: int = 0) -> np.ndarray:
     if y.dtype.kind not in "biufU":
         raise InputError(f"{name}: labels of type {y.dtype}; give numbers or text")
     if y.dtype.kind == "U":
-        return y
+        words, inverse = np.unique(y, return_inverse=True)
+        return np.array([one_spelling(word) for word in words.tolist()])[inverse]
     y = y.astype(np.float64)
     if not np.isfinite(y).all():
         row = int(np.argmin(np.isfinite(y)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,7 +13,7 @@ from scipy import sparse
 from svmreduce.data.columnar import ColumnarFiles, columnar_files
 from svmreduce.data.columns import Table
 from svmreduce.data.formats import check_width, read_rows, sniff
-from svmreduce.data.libsvm_text import MAX_INDEX, parse_libsvm, to_csr
+from svmreduce.data.libsvm_text import MAX_INDEX, lacks_labels, parse_libsvm, to_csr
 from svmreduce.data.npy_pairs import NpyPair
 from svmreduce.data.table_text import TextFormat, table_pieces
 from svmreduce.data.text_pieces import text_pieces
@@ -27,8 +26,6 @@ ROWS = 65_536
 """Rows of a block: enough for every loop to be at its full speed, and whole tiles of kernel values."""
 _BLOCK_BYTES = 1 << 27  # of a dense block; rows of very many columns come in smaller blocks
 _TEXT_GROWS = {True: 20, False: 4}  # memory per byte of a file, compressed or plain
-
-_HAS_NO_LABEL = re.compile(rb"^(?=[ \t]*(\d+:|\r?\n))", re.MULTILINE)
 
 Part = tuple[Matrix, np.ndarray | None]
 
@@ -68,7 +65,7 @@ def exceeds(source: str | os.PathLike, limit: int) -> bool:
 
 
 def raw_pieces(
-    source: str | os.PathLike, *, header: bool | None = None, n_features: int | None = None
+    source: str | os.PathLike, *, header: bool | None = None, n_features: int | None = None, no_label: bool = False
 ) -> Iterator[Table | Dataset]:
     """What :func:`~svmreduce.data.formats.read_rows` reads, one piece after the other."""
     path = Path(source)
@@ -81,7 +78,7 @@ def raw_pieces(
         step = block_rows(rows.n_features)
         yield from (rows.part(start, start + step) for start in range(0, rows.n_rows, step))
     elif kind == "libsvm":
-        yield from libsvm_pieces(path, n_features)
+        yield from libsvm_pieces(path, n_features, no_label)
     elif kind == "table":
         for table in table_pieces(path, TextFormat(header=header)):
             for note in table.notes:
@@ -94,17 +91,19 @@ def raw_pieces(
 def libsvm_pieces(path: Path, n_features: int | None = None, no_label: bool = False) -> Iterator[Dataset]:
     """Rows of LIBSVM text, each piece with as many columns as it needs, or with ``n_features``.
 
-    With ``no_label`` lines may begin with their first pair, and an empty line is a row of zeros.
+    The first row shows whether there are labels; with ``no_label`` they are left out where they are.
     """
-    rows = 0
+    rows, limit = 0, n_features or MAX_INDEX
+    labels = None
     for piece in text_pieces(path):
-        data = _HAS_NO_LABEL.sub(b"0 ", piece.data) if no_label else piece.data
-        arrays = parse_libsvm(data, str(path), max_index=n_features or MAX_INDEX, lines_before=piece.lines_before)
-        if not len(arrays["labels"]):
-            continue
+        if not (rows or no_label):
+            labels = not lacks_labels(piece.data)
+        arrays = parse_libsvm(piece.data, str(path), max_index=limit, lines_before=piece.lines_before, labels=labels)
         X, y = to_csr(arrays, n_features)
+        if not X.shape[0]:
+            continue
         check_columns(X.shape[1], path)
-        rows += len(y)
+        rows += X.shape[0]
         yield Dataset(X, y, str(path))
     if not rows:
         raise InputError(f"{path}:1:1: no data rows; give lines of the form 'label index:value …', or a table")

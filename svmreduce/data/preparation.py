@@ -48,6 +48,8 @@ class Choices:
         A name in ``SCALERS``.
     header : bool, optional
         Whether the first line names the columns.
+    no_label : bool
+        There are no labels, or they are not to be looked at; for one-class SVMs.
     """
 
     label: ColumnChoice | None = None
@@ -58,6 +60,7 @@ class Choices:
     impute: str | None = None
     scale: str | None = None
     header: bool | None = None
+    no_label: bool = False
 
     def __post_init__(self):
         if self.impute is not None and self.impute not in IMPUTATIONS:
@@ -106,17 +109,20 @@ class Preparation:
     ) -> tuple[Dataset, Preparation]:
         """Learn from training rows columns, categories, what fills gaps, and the scaling; give the rows as well."""
         choices, schema = choices or Choices(), None
+        if choices.no_label and (choices.label, choices.positive) != (None, None):
+            raise InputError("--no-label excludes --label and --positive; to leave a column out use --drop")
         if isinstance(raw, Table):
-            keys = ("label", "drop", "columns", "categories", "impute")
+            keys = ("label", "drop", "columns", "categories", "impute", "no_label")
             schema = learn_schema([raw], **{key: getattr(choices, key) for key in keys})
             X = schema.encode(raw, schema.positions)
-            y = labels_of(raw, schema.label)
-            data = Dataset(X, y, raw.name, task_of(y), is_table=True)
+            y = None if schema.label is None else labels_of(raw, schema.label)
+            data = Dataset(X, y, raw.name, "classification" if y is None else task_of(y), is_table=True)
         else:
             choices.check_numbered(raw.name)
-            if raw.y is None:
-                raise InputError(f"{raw.name}: no labels to learn from; put them into a second file, y.npy for X.npy")
-            data = raw
+            if raw.y is None and not choices.no_label:
+                raise InputError(f"{raw.name}: no labels to learn from; put them first in every line, or into a second "
+                                 "file, y.npy for X.npy; only one-class SVMs do without (--no-label)")  # fmt: skip
+            data = replace(raw, y=None) if choices.no_label else raw
         made = cls(data.n_features, schema, None, None if choices.positive is None else label_key(choices.positive))
         if choices.scale not in (None, "none"):
             made = made._with_scaler(choices.scale, data.X)
@@ -198,7 +204,7 @@ class Preparation:
 
     def _rows_of_table(self, table: Table, label: ColumnChoice | None) -> tuple[np.ndarray, int | None]:
         positions, place = self.schema.locate(table, label)
-        extra = self.schema.extra(table)
+        extra = [name for name in self.schema.extra(table) if place is None or name != table.names[place]]
         if extra:
             note(f"{table.name}: columns that training did not have are not used: {listed(extra)}")
         return self.schema.encode(table, positions), place

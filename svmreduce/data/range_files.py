@@ -20,7 +20,7 @@ from scipy import sparse
 
 from svmreduce.core.parse import NUMBER
 from svmreduce.data.files import read_bytes, write_whole
-from svmreduce.data.libsvm_text import parse_libsvm, to_csr
+from svmreduce.data.libsvm_text import lacks_labels, parse_libsvm, to_csr
 from svmreduce.errors import InputError
 from svmreduce.memory import check_columns
 
@@ -61,25 +61,27 @@ class Ranges:
         for number in np.flatnonzero(columns.least != columns.most):
             yield f"{number + 1} {columns.least[number]:.17g} {columns.most[number]:.17g}"
 
-    def scaled_lines(self, X: sparse.csr_matrix, y: np.ndarray) -> Iterator[str]:
+    def scaled_lines(self, X: sparse.csr_matrix, y: np.ndarray | None) -> Iterator[str]:
         """Scaled rows as svm-scale prints them: zeros are left out, values have six digits."""
-        targets = y if self.labels is None else self.labels.apply(y)
+        targets = y if self.labels is None or y is None else self.labels.apply(y)
+        starts = [""] * X.shape[0] if targets is None else [f"{target:.17g} " for target in targets.tolist()]
         width = len(self.columns.least)
         kept = np.flatnonzero(self.columns.least != self.columns.most)
         numbers = (kept + 1).tolist()
         size = max(1, _VALUES_AT_ONCE // max(1, width))
-        for start in range(0, len(y), size):
+        for start in range(0, X.shape[0], size):
             part = sparse.csr_matrix(X[start : start + size])
             part.resize(part.shape[0], width)
             rows = self.columns.apply(part.toarray())[:, kept]
-            for target, row in zip(targets[start : start + size].tolist(), rows.tolist(), strict=True):
+            for first, row in zip(starts[start : start + size], rows.tolist(), strict=True):
                 pairs = "".join(f"{i}:{value:g} " for i, value in zip(numbers, row, strict=True) if value != 0)
-                yield f"{target:.17g} {pairs}\n"
+                yield f"{first}{pairs}\n"
 
 
-def read_rows(path) -> tuple[sparse.csr_matrix, np.ndarray]:
-    """Rows and labels of a LIBSVM file."""
-    return to_csr(parse_libsvm(read_bytes(path), str(path)), None)
+def read_rows(path) -> tuple[sparse.csr_matrix, np.ndarray | None]:
+    """Rows of a LIBSVM file, and its labels if it has any."""
+    data = read_bytes(path)
+    return to_csr(parse_libsvm(data, str(path), labels=not lacks_labels(data)), None)
 
 
 def learn_ranges(

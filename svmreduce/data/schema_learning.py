@@ -28,16 +28,18 @@ def learn_schema(
     categories: Sequence[ColumnChoice] = (),
     impute: str | None = None,
     codes: bool = False,
+    no_label: bool = False,
 ) -> TableSchema:
     """The schema of tables with the same columns; a category that only one of them has is in it, too."""
     first = tables[0]
-    if first.n_columns < 2:
-        raise InputError(f"{first.name}:1:1: only one column; check the separator; a label and features are needed")
+    if first.n_columns < 2 and not no_label:
+        raise InputError(f"{first.name}:1:1: only one column; a label and features are needed, between "
+                         "commas, semicolons, tabs, bars or blanks")  # fmt: skip
     dropped = set(first.positions(drop))
-    place = label_place(first, label, dropped)
+    place = None if no_label else label_place(first, label, dropped)
     chosen = first.positions(columns) if columns else range(first.n_columns)
     wanted = [k for k in chosen if k != place and k not in dropped]
-    check_names(first, [*wanted, place])
+    check_names(first, wanted if no_label else [*wanted, place])
     as_words = set(first.positions(categories))
     kinds = {k: _kind_as_words(tables, k) if k in as_words else _common_kind(tables, k) for k in wanted}
     empty = [first.title(k) for k in wanted if kinds[k] == EMPTY]
@@ -53,9 +55,12 @@ def learn_schema(
         raise missing_values(first, gaps, f"use {named}, leave columns out by --drop, or fill them in")
     if not learned:
         raise InputError(f"{first.name}: no column is left to learn from; check --columns and --drop")
+    if no_label:
+        _warn_of_labels(first.name, [column.name for column in learned])
     used = {column.position for column in learned} | {place}
     left_out = [first.title(k) for k in range(first.n_columns) if k not in used]
-    return TableSchema(learned, first.n_columns, place, first.names and first.title(place), left_out, codes)
+    name = first.names and ("" if no_label else first.title(place))
+    return TableSchema(learned, first.n_columns, place, name, left_out, codes)
 
 
 def _common_kind(tables: Sequence[Table], k: int) -> str:
@@ -97,6 +102,14 @@ def label_place(table: Table, label: ColumnChoice | None, dropped: set[int]) -> 
             note(f"{table.name}: the last column, {table.title(kept[-1])!r}, is taken for the label; if it is one of "
                  f"the columns of yes and no, give its name by --label: {listed(others)}")  # fmt: skip
     return kept[-1]
+
+
+def _warn_of_labels(name: str, used: list[str]) -> None:
+    """Without labels every column is learned from, whatever its name."""
+    named = [title for title in used if title.casefold() in _LABEL_NAMES]
+    if named:
+        warnings.warn(f"{name}: column {named[0]!r} is learned from, because of --no-label; if it is a label, "
+                      f"leave it out by --drop {named[0]}", DataWarning, stacklevel=3)  # fmt: skip
 
 
 def _is_yes_or_no(table: Table, column: int) -> bool:

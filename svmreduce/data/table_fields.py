@@ -6,6 +6,7 @@ import re
 
 from svmreduce.core.parse import NUMBER
 from svmreduce.data.columns import MISSING
+from svmreduce.label_keys import one_spelling
 
 _SNIFFED = ("\t", ";", ",", "|")  # of two that cut into equally many fields, the first
 _DECIMAL_COMMA = re.compile(rb"[-+]?\d*,\d+(?:[eE][-+]?\d+)?")
@@ -118,11 +119,11 @@ def field_pattern(separator: str) -> re.Pattern:
 
 
 def cleaned(field: bytes) -> bytes:
-    """Without the blanks and quotes around it."""
+    """Without the blanks and quotes around it; words in one spelling."""
     field = field.strip()
     if len(field) >= 2 and field[:1] == field[-1:] == b'"':
         field = field[1:-1].replace(b'""', b'"').strip()
-    return field
+    return field if field.isascii() else one_spelling(_text(field)).encode()
 
 
 def is_number(field: bytes) -> bool:
@@ -130,4 +131,8 @@ def is_number(field: bytes) -> bool:
 
 
 def as_word(field: bytes) -> str:
-    return re.sub(r"\r+", "\n", field.decode("utf-8", "backslashreplace"))
+    return re.sub(r"\r+", "\n", _text(field))
+
+
+def _text(field: bytes) -> str:
+    return field.decode("utf-8", "backslashreplace")

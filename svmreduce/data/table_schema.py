@@ -48,10 +48,10 @@ class TableSchema:
     columns : list of FeatureColumn
     n_columns : int
         Of the training table, label and columns left out included.
-    label : int
-        Position of the label.
+    label : int or None
+        Position of the label; None for training without labels.
     label_name : str or None
-        Its name; None for a table without a header.
+        Its name, empty without labels; None for a table without a header.
     left_out : list of str
         Columns that training had and did not use.
     codes : bool
@@ -60,7 +60,7 @@ class TableSchema:
 
     columns: list[FeatureColumn]
     n_columns: int
-    label: int
+    label: int | None
     label_name: str | None = None
     left_out: list[str] = field(default_factory=list)
     codes: bool = False
@@ -96,8 +96,8 @@ class TableSchema:
             note(f"{table.name}: {which}; its columns are taken by position")
         wanted, place = self._expected(table, label is not None), None
         if table.n_columns == len(wanted) + 1:
-            kept = sorted([*wanted, self.label])
-            place = kept.index(self.label) if label is None else table.position(label)
+            own = len(wanted) if self.label is None else sum(k < self.label for k in wanted)
+            place = own if label is None else table.position(label)
         at = dict(zip(wanted, (k for k in range(table.n_columns) if k != place), strict=True))
         return [at[column.position] for column in self.columns], place
 
@@ -110,9 +110,10 @@ class TableSchema:
         unused = f"column {listed(self.left_out)}, which training did not use,"
         if not found:
             without = f"; {unused} may be missing" if self.left_out else ""
+            with_label = " with the label" * (self.label is not None)
             raise InputError(
-                f"{table.name}: {table.n_columns} columns, but the model was trained on {self.n_columns} with the "
-                f"label; give the same columns in the same order, with the label or without it{without}"
+                f"{table.name}: {table.n_columns} columns, but the model was trained on {self.n_columns}{with_label}; "
+                f"give the same columns in the same order, with the label or without it{without}"
             )
         if found[0] != found[-1]:
             note(f"{table.name}: {table.n_columns} columns are taken for those of training without the label; if "
@@ -128,7 +129,10 @@ class TableSchema:
                 f"{listed(missing)}; the header names {listed(table.names)}"
             )
         place = None
-        if label is not None or self.label_name in have:
+        if label is None and self.label is None:  # a label that training did not have or did not use
+            called_label = [k for k, name in enumerate(table.names) if name.casefold() == "label" and name not in names]
+            place = called_label[0] if len(called_label) == 1 else None
+        elif label is not None or self.label_name in have:
             place = table.position(self.label_name if label is None else label)
         at = {name: k for k, name in enumerate(table.names) if have[name] == 1}
         return [at[name] if name in at else table.position(name) for name in names], place

@@ -30,7 +30,9 @@ class Engine(Parameters):
         Go on from the solution of the last ``fit``: after C or weights changed, or after rows were added behind those
         of the last time. The answer is the same, up to ``tol``.
     max_seconds : float or None
-        End after about this time with the best model so far; ``gap_`` says how good it is.
+        End after the round in which this time is up, with the best model so far; ``gap_`` says how good it is. What
+        every model needs is never cut short: kernel values of all rows with those that it begins with, and at the end
+        of the vectors with each other, some seconds each for 100,000 rows.
     callback : callable or None
         Called once per round with a dict: seconds, rounds, steps, rows looked at, and gap among them. The fit ends if
         it returns True.

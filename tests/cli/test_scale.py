@@ -61,9 +61,17 @@ def test_errors(tmp_path):
         assert said in fails("scale", "-r", tmp_path / "ranges", tmp_path / "data")
 
 
+def test_rows_without_labels_stay_so(tmp_path):
+    (tmp_path / "with").write_text("1 1:2\n-1 1:4 2:1\n")
+    (tmp_path / "without").write_text("1:2\n1:4 2:1\n")
+    labelled, bare = (call("scale", tmp_path / name).stdout.splitlines() for name in ("with", "without"))
+    assert bare == [line.partition(" ")[2] for line in labelled]
+    assert "has no labels for -y to scale" in fails("scale", "-y", 0, 1, tmp_path / "without")
+
+
 def test_a_table_is_sent_to_training(tmp_path):
     (tmp_path / "t.csv").write_text("a,b,kind\n1,2,yes\n3,4,no\n")
-    assert "scale reads LIBSVM files only; for a table use svmreduce train --scale" in fails(
+    assert "t.csv: is a table, and scale reads LIBSVM files only; for a table use svmreduce train --scale" in fails(
         "scale", tmp_path / "t.csv"
     )
     (tmp_path / "t.txt").write_text("1 1:2\n1 x:3\n")

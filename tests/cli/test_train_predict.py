@@ -18,7 +18,7 @@ from svmreduce.solvers.smo import SMO
 from tests.cli.commands import call, fails
 
 TRAIN_FIELDS = [
-    *("solver", "rows", "features", "classes", "seconds", "iterations", "kernel_evals", "objective"),
+    *("solver", "rows", "features", "classes", "parameters", "seconds", "iterations", "kernel_evals", "objective"),
     *("gap", "support_vectors", "converged"),
 ]
 MACHINES = [name for name in SOLVERS.names() if SOLVERS.get(name).kernels and "one_class" not in name]
@@ -37,6 +37,21 @@ def test_kernels_that_libsvm_does_not_have(files, kernel):
     assert json.loads(predicted.stdout)["accuracy"] == pytest.approx(expected)
     said = fails("train", "--solver", "libsvm", "--kernel", kernel, folder / "train", folder / "model")
     assert "libsvm" in said and ("unknown kernel" in said or "takes one kernel" in said)
+
+
+def test_the_parameters_that_were_used_are_told(files):
+    folder, X, _ = files
+    told = call("train", folder / "train", folder / "model").stdout
+    assert f"parameters       C 1, kernel rbf, gamma {1 / (3 * X[:150].var()):.6g}\n" in told
+    for options, expected in {
+        ("-s", "nu_svc", "-n", 0.3, "-t", "linear"): {"nu": 0.3, "kernel": "linear"},
+        ("-s", "svr", "-p", 0.2, "-g", "auto"): {"C": 1, "epsilon": 0.2, "kernel": "rbf", "gamma": 1 / 3},
+        ("--reducer", "random", "-C", 3, "-t", "poly", "-g", 2): {"C": 3, "kernel": "poly", "gamma": 2, "coef0": 0,
+                                                                 "degree": 3},
+        ("-s", "liblinear", "--tune-C"): None,
+    }.items():  # fmt: skip
+        record = json.loads(call("train", "--json", "-q", *options, folder / "train", folder / "model").stdout)
+        assert record["parameters"] == (expected or {"C": record["C"]})
 
 
 def test_cleaning_before_a_backend_without_weights(files):
@@ -321,10 +336,65 @@ def test_libsvm_text_without_labels_is_predicted(files, memory):
     (folder / "test").write_text("".join(line + "\n" for line in lines))
     (folder / "bare").write_text("".join(line.partition(" ")[2] + "\n" for line in lines))
     call("predict", "-q", folder / "test", folder / "model", folder / "out")
-    told = call("predict", "--no-label", *memory, folder / "bare", folder / "model", folder / "bare_out")
-    assert told.exit_code == 0 and told.stdout.startswith(f"Predicted {len(lines)} rows without labels")
-    assert (folder / "bare_out").read_text() == (folder / "out").read_text()
-    assert "put a label first, or predict with --no-label" in fails("predict", folder / "bare", folder / "model")
+    for option in ([], ["--no-label"]):
+        told = call("predict", *option, *memory, folder / "bare", folder / "model", folder / "bare_out")
+        assert told.exit_code == 0 and told.stdout.startswith(f"Predicted {len(lines)} rows without labels")
+        assert (folder / "bare_out").read_text() == (folder / "out").read_text()
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [("1 1:2\n1:3\n", "rows:2:1: the line begins with the pair '1:3'; put a label first, or use --no-label"),
+     ("1:2\n 1 1:3\n", "rows:2:2: the line begins with a label, the first one has none; write all lines alike")],
+)  # fmt: skip
+def test_libsvm_text_with_labels_in_some_lines_is_refused(files, text, said):
+    folder, _, _ = files
+    call("train", "-q", folder / "train", folder / "model")
+    (folder / "rows").write_text(text)
+    for memory in ([], ["--memory", "1B"]):
+        assert said in fails("predict", *memory, folder / "rows", folder / "model")
+    assert call("predict", "-q", "--no-label", folder / "rows", folder / "model").exit_code == 0
+
+
+def one_class_files(folder, kind):
+    """Rows without labels, the same with a label of 1, and what training on the first needs."""
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["u", "v"])
+    if kind == "libsvm":
+        write_libsvm(folder / "with", table.to_numpy(), np.ones(60))
+        (folder / "without").write_text((folder / "with").read_text().replace("1 1:", "1:"))
+    else:
+        table["c"] = ["a", "b"] * 30 if kind == "names" else np.arange(60) % 7
+        table.to_csv(folder / "without", index=False, header=kind == "names")
+        table.assign(label=1).to_csv(folder / "with", index=False, header=kind == "names")
+    return folder / "without", folder / "with"
+
+
+@pytest.mark.parametrize("kind", ["libsvm", "names", "positions"])
+@pytest.mark.parametrize("solver", ["one_class", "libsvm_one_class"])
+def test_a_one_class_svm_needs_no_labels(tmp_path, kind, solver):
+    without, with_labels = one_class_files(tmp_path, kind)
+    train = ("train", "-s", solver, "-n", 0.2, "--no-label", "--scale", "standard")
+    assert call(*train, without, tmp_path / "model").exit_code == 0
+    made = []
+    for rows in (without, with_labels):
+        for memory in ([], ["--memory", "1B"]):
+            told = call("predict", *memory, rows, tmp_path / "model", tmp_path / "out")
+            assert told.exit_code == 0 and ("without labels" in told.stdout) == (rows == without)
+            made.append((tmp_path / "out").read_text())
+    assert len(set(made)) == 1 and made[0].count("\n") == 60
+
+
+def test_no_label_is_for_methods_that_need_none(tmp_path):
+    without, with_labels = one_class_files(tmp_path, "names")
+    assert "--no-label: smo needs labels; only " in fails("train", "--no-label", without, tmp_path / "model")
+    train = ("train", "-s", "one_class", "--no-label")
+    assert "--reducer random needs labels" in fails(*train, "--reducer", "random", without, tmp_path / "model")
+    assert "--no-label excludes --label" in fails(*train, "--label", "u", without, tmp_path / "model")
+    told = call(*train, with_labels, tmp_path / "model")
+    assert "Warning" in told.stderr and "column 'label' is learned from, because of --no-label" in told.stderr
+    one_class_files(tmp_path, "libsvm")
+    for command in ("train", "tune", "reduce"):
+        assert "no labels to learn from" in fails(command, without, tmp_path / "out")
 
 
 def test_one_label_for_all_rows_is_told(tmp_path):

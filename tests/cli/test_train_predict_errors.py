@@ -52,7 +52,7 @@ def test_bad_files(files):
     assert "is a folder" in fails("train", folder / "train", folder)
     assert "--solver svr" in fails("train", folder / "numbers", folder / "m")
     (folder / "one").write_text("1 1:2\n1 1:3\n")
-    assert "at least two classes" in fails("train", folder / "one", folder / "m")
+    assert "one: all rows are of one class, 1; there is nothing" in fails("train", folder / "one", folder / "m")
     assert "no such model file" in fails("predict", folder / "test", folder / "m")
     assert "not a model file" in fails("predict", folder / "test", folder / "test")
     assert "is a folder" in fails("predict", folder / "test", folder)
@@ -123,3 +123,14 @@ def test_tables_need_the_columns_of_the_model_but_not_its_categories(tmp_path):
     message = fails("predict", tmp_path / "narrow.csv", tmp_path / "m", tmp_path / "out")
     assert "narrow.csv: 2 columns" in message and "was trained on 4" in message
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("command", ["train", "tune"])
+def test_nothing_to_learn_is_told(tmp_path, command):
+    for text, said in {
+        "a,b,y\n": "there is one row only; if it names the columns, there is no data",
+        "a,b,y\n1,2,yes\n3,5,yes\n": "all rows are of one class, yes; there is nothing to learn",
+        "a^y\n1^2\n": "only one column; a label and features are needed, between commas, semicolons, tabs",
+    }.items():
+        (tmp_path / "rows.csv").write_text(text)
+        assert f"rows.csv: {said}" in fails(command, tmp_path / "rows.csv", tmp_path / "model").replace(":1:1:", ":")

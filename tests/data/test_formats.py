@@ -95,6 +95,7 @@ def test_many_chunks_with_gaps_between(monkeypatch):
 
 ERRORS = {
     b"1 1:1\nx 1:1\n": "2:1: label 'x' is not a number",
+    "größe 1:1\n".encode(): "1:1: label 'größe' is not a number",
     b"1 1:1\n  nan 1:1\n": "2:3: label 'nan' is not finite",
     b"1,2 1:1\n": "1:1: several labels '1,2'",
     b"1:1 2:1\n": "1:1: the line begins with the pair '1:1'",

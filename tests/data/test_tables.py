@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pyarrow
 import pytest
 from hypothesis import given, settings
@@ -294,3 +295,10 @@ def test_booleans_and_numbers_in_one_folder(tmp_path):
         table = pyarrow.table({"x": [1.0, 2.0], "label": labels})
         parquet.write_table(table, tmp_path / f"{name}.parquet")
     assert load_dataset(tmp_path).y.tolist() == [1.0, 0.0, 1.0, 0.0]
+
+
+def test_the_names_of_rows_in_a_parquet_file_are_no_column(tmp_path):
+    frame = pd.DataFrame({"u": [1.0, 2.0, 5.0], "label": ["a", "b", "a"]}, index=[7, 2, 9])
+    frame.to_parquet(tmp_path / "rows.parquet")
+    found, preparation = load_training(tmp_path / "rows.parquet")
+    assert preparation.titles == ["u"] and found.y.tolist() == ["a", "b", "a"]

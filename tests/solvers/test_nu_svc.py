@@ -86,3 +86,23 @@ def test_no_margin_is_left_at_the_largest_nu_of_few_rows(seed):
         warnings.simplefilter("ignore", ConvergenceWarning)
         fitted = NuSVC(nu=2 * y.sum() / n, gamma=0.5, tol=1e-5).fit(X, y)
     assert np.isfinite(fitted.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 30.0])
+def test_few_columns_on_any_scale_take_few_steps(scale):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(500, 20))
+    y = np.where(X[:, 0] + random.normal(size=500) > 0, 1, -1)  # the hulls of the classes overlap
+    fitted = NuSVC(nu=0.6, kernel="linear", tol=1e-5).fit(scale * X, y)
+    theirs = svm.NuSVC(nu=0.6, kernel="linear", tol=1e-9).fit(X, y)
+    assert fitted.converged_ and fitted.n_iter_ < 50_000
+    np.testing.assert_allclose(fitted.decision_function(scale * X), theirs.decision_function(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("nu", [0.1, 0.6])
+def test_the_limit_of_steps_is_that_of_all_solves(nu):
+    random = np.random.default_rng(0)
+    X = 100 * random.normal(size=(400, 30))
+    with pytest.warns(ConvergenceWarning):
+        fitted = NuSVC(nu=nu, kernel="linear", max_iter=1000).fit(X, np.where(X[:, 0] > random.normal(size=400), 1, -1))
+    assert 0 < fitted.n_iter_ <= 1000 and np.isfinite(fitted.decision_function(X)).all()
