@@ -92,8 +92,8 @@ def _widen(K, n, old, new, turns):
 
 @njit()
 def _mirror(K, stride, first, n, turns):
-    """Copy the rows from ``first`` on, up to the diagonal, into the columns: squares of whole vectors, in tiles that stay
-    in the cache."""
+    """Copy the rows from ``first`` on, up to the diagonal, into the columns: squares of whole vectors, in tiles that
+    stay in the cache."""
     side = VECTOR_BYTES // K.itemsize
     begin_turns(turns)
     while True:

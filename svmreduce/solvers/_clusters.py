@@ -69,7 +69,7 @@ def _means(X, rows, count: int, rng) -> np.ndarray:
 
 
 def near_rows(X: Matrix, seed: int, threads: int) -> list[np.ndarray]:
-    """The rows in about ``PARTS`` parts of near rows: some rounds of k-means on a small sample, which take milliseconds."""
+    """The rows in at most ``PARTS`` parts of near rows: a few rounds of k-means on a small sample, in milliseconds."""
     rng = np.random.default_rng(seed)
     some = X[np.sort(rng.choice(X.shape[0], PARTS * PART_SAMPLE, replace=False))]
     some = some.toarray() if sparse.issparse(some) else np.asarray(some, np.float64)
