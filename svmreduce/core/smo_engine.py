@@ -14,9 +14,8 @@ Three rings of rows, each cheaper per row than the next smaller one:
   that of a random sample. With a kernel of distances no v moves by more than the length of Σ Δβ·φ(x), which the
   near rows' v tell: rows that are further than this from the margin need no kernel values.
 
-If the first working set looks as if most rows would be free support vectors, the kernel is *local*: few rows matter to
-each other. The rows are then divided into parts of near rows, each part is solved by itself, and all solutions together
-are the start of the search.
+If the first working set shows a local kernel (``parts.py``), the search begins anew with the joint solution of parts of
+near rows.
 
 Kernel values are float32. When everything seems solved, v is computed afresh in double for the rows that
 could change the verdict; if rounding has spoilt it, the solver continues from the corrected values, and
@@ -25,26 +24,22 @@ in the end in double. So the gap it reports is a double-precision one.
 
 from __future__ import annotations
 
-from threading import Lock
-
 import numpy as np
 
+from svmreduce.core import parts
 from svmreduce.core.block_solver import optimise_block_in_time
 from svmreduce.core.dual_point import DualPoint, gap_of, middle
 from svmreduce.core.kernel_values import FLOAT32_TOL, kernel_rows, single_threaded_blas, suitable_rows
 from svmreduce.core.row_passes import changes, mark_first
-from svmreduce.core.threads import in_threads, resolve_threads
+from svmreduce.core.threads import resolve_threads
 from svmreduce.core.tiles import RADIAL
-from svmreduce.core.watch import silent, time_is_up
+from svmreduce.core.watch import time_is_up
 from svmreduce.core.working_set import WorkingSet
 from svmreduce.types import DualSolution
 
 FIRST_WORKING_SET = 2048
 FIRST_OF_LONG_ROWS, LONG = 512, 100  # where a kernel value takes more multiplications than this, more rounds cost less
 FIRST_SAMPLE = 8192  # near rows at the start, or one row in eight
-DIVIDED_FROM = 8 * FIRST_WORKING_SET  # rows; with fewer, parts are of no use
-LOCAL_SUPPORT, LOCAL_FREE = 0.6, 0.9  # a local kernel: shares of the first working set, and of its support vectors
-PART_TOL = 10  # times the tolerance is good enough for parts
 ROUGH = 0.1  # tolerance until the far rows have been seen
 FAR = 0.5  # rows this far on the right side of the margin are far
 IDLE = 0.5  # of that: members of the working set are of no more use
@@ -127,7 +122,7 @@ class _Search(DualPoint):
         self.tol, self.cache_mb, self.max_iter = tol, cache_mb, max_iter
         self.rng, self.seed = np.random.default_rng(seed), seed
         self.first, self.start, self.factor = first, start, factor
-        self.divide = divide if start is None and self.n >= DIVIDED_FROM else None
+        self.divide = divide if start is None and self.n >= parts.LEAST_ROWS else None
         self._measure_in(unit)
         self.far_beta, self.far_v, self.all_known = self.beta.copy(), self.v.copy(), True
         # Free rows of the working set fix the intercept. While it has none, any value in a bracket will do
@@ -174,10 +169,10 @@ class _Search(DualPoint):
             rows = self.near_rows.size
             if time_is_up(rounds=self.rounds, steps=self.n_iter, rows=rows, gap=float(gap) / self.factor):
                 break
-            if self.divide and self._is_local():
-                new = self._rows_of_parts(float(gap) / self.factor)
+            divided = self._parts() if self.rounds == 1 else ()
+            if len(divided) > 1:
+                new = self._rows_of_parts(divided, float(gap) / self.factor)
                 continue
-            self.divide = None
             if self.n_iter >= self.step_limit < self.max_iter:
                 self._go_on_in_double()
                 self.worst = self.worst_pair(self.near_rows)
@@ -232,38 +227,32 @@ class _Search(DualPoint):
         self.worst = self.worst_pair(self.near_rows)
         return self._next_rows(self.rough)
 
-    def _is_local(self) -> bool:
-        beta, lower, upper = (array[self.work.members] for array in (self.beta, self.lower, self.upper))
-        support = np.count_nonzero(beta)
-        free = np.count_nonzero((beta != 0) & (lower < beta) & (beta < upper))
-        return support >= LOCAL_SUPPORT * beta.size and free >= LOCAL_FREE * support
+    def _parts(self):
+        """Parts of near rows, if they are worth it."""
+        members = self.work.members
+        local = self.divide and parts.is_local(self.beta[members], self.lower[members], self.upper[members])
+        return self.divide() if local else ()
 
-    def _rows_of_parts(self, gap):
-        """Begin anew, with what the parts of the rows know, each of which has a solution with Σβ = 0."""
-        parts, self.divide = self.divide(), None
-        joint, lock, known = np.zeros(self.n), Lock(), 0
+    def _rows_of_parts(self, divided, gap):
+        """Begin anew with what parts of the rows know. Σβ = 0 in each of them."""
 
-        def solve_part(number):
-            nonlocal known
-            rows = parts[number]
-            if not (self.upper[rows].any() and self.lower[rows].any()):  # of one class: β can only be 0
-                return
-            part = _Search(self.X[rows], self.target[rows], self.lower[rows], self.upper[rows], self.kernel,
-                           PART_TOL * self.tol, self.cache_mb, self.max_iter, self.seed, self.threads, None, None,
-                           self.kink, self.unit, self.factor, None)  # fmt: skip
-            with silent():
-                part.run(certify=False)
+        def solve_part(rows):
+            target, lower, upper = self.target[rows], self.lower[rows], self.upper[rows]
+            if not (upper.any() and lower.any()):  # of one class
+                return 0.0, 0, 0
+            part = _Search(self.X[rows], target, lower, upper, self.kernel, parts.TOL * self.tol, self.cache_mb,
+                           self.max_iter, self.seed, self.threads, None, None, self.kink, self.unit, self.factor,
+                           None)  # fmt: skip
+            part.run(certify=False)
             part.round_to_bounds()
-            joint[rows] = part.beta
-            with lock:
-                self.n_iter, self.kernel_evals = self.n_iter + part.n_iter, self.kernel_evals + part.kernel_evals
-                known += rows.size
-                time_is_up(rounds=self.rounds, steps=self.n_iter, rows=known, gap=gap)
+            return part.beta, part.n_iter, part.kernel_evals
 
-        in_threads(solve_part, len(parts), self.threads)
-        self.step_limit, self.max_iter = self.step_limit + self.n_iter, self.max_iter + self.n_iter
+        facts = {"rounds": self.rounds, "gap": gap}
+        self.start, steps, values = parts.joint_solution(divided, self.n, solve_part, self.threads, facts)
+        self.n_iter, self.kernel_evals = self.n_iter + steps, self.kernel_evals + values
+        self.step_limit, self.max_iter = self.step_limit + steps, self.max_iter + steps
         self.work.keep(np.zeros(self.work.size, bool))
-        self.start, self.v = joint, self.target.astype(np.float64)
+        self.v = self.target.astype(np.float64)
         return self._rows_of_start()
 
     def _optimise_with(self, new, tol):

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import row_norms
 from threadpoolctl import threadpool_limits
 
+from svmreduce.core.row_parts import RowPart
 from svmreduce.errors import InputError
 from svmreduce.memory import check_memory
 from svmreduce.model.cluster_model import nearest_centres
@@ -68,8 +69,15 @@ def _means(X, rows, count: int, rng) -> np.ndarray:
         return means.fit(sample).cluster_centers_ + shift
 
 
-def near_rows(X: Matrix, seed: int, threads: int) -> list[np.ndarray]:
-    """The rows in at most ``PARTS`` parts of near rows: a few rounds of k-means on a small sample, in milliseconds."""
+def near_rows(X, seed: int, threads: int) -> list[np.ndarray]:
+    """The rows in at most ``PARTS`` parts of near rows: a few rounds of k-means on a small sample, in milliseconds.
+
+    X is a matrix, or a part of a shared one. Rows too long for distances are all in one part.
+    """
+    X = X[:] if isinstance(X, RowPart) else X
+    with np.errstate(over="ignore"):
+        if not np.isfinite(row_norms(X, squared=True)).all():
+            return [np.arange(X.shape[0])]
     rng = np.random.default_rng(seed)
     some = X[np.sort(rng.choice(X.shape[0], PARTS * PART_SAMPLE, replace=False))]
     some = some.toarray() if sparse.issparse(some) else np.asarray(some, np.float64)

@@ -7,10 +7,11 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from svmreduce.core import smo_engine
+from svmreduce.core import parts, smo_engine
 from svmreduce.core.dual_point import DualPoint
 from svmreduce.core.kernel_values import KernelRows, kernel_matrix
 from svmreduce.core.optimality import kkt_gap
+from svmreduce.core.watch import watched
 from svmreduce.core.working_set import WorkingSet
 from svmreduce.errors import InputError
 from svmreduce.kernels import KernelSpec
@@ -418,3 +419,68 @@ def test_short_rows_count_beside_long_ones(seed):
     kernel = KernelSpec("poly", gamma=1.0, coef0=0.0, degree=5)
     found = smo_engine.solve(14 * X / length.max(), y, np.minimum(1e9 * y, 0), np.maximum(1e9 * y, 0), kernel)
     assert found.converged and found.n_iter < 10_000
+
+
+def _local_problem(n=2600):
+    """Many rows that know little of each other, and labels that are mostly noise."""
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-1.0, 1.0, (n, 2))
+    y = np.where(X[:, 0] + rng.normal(size=n) > 0, 1.0, -1.0)
+    return X, y, rng.uniform(20.0, 40.0, n)
+
+
+def _quarters(X, asked):
+    def divide():
+        asked.append(True)
+        return [np.flatnonzero((X[:, 0] > 0) + 2 * (X[:, 1] > 0) == number) for number in range(4)]
+
+    return divide
+
+
+@pytest.fixture
+def few_rows_are_divided(monkeypatch):
+    monkeypatch.setattr(parts, "LEAST_ROWS", 2500)
+
+
+@pytest.mark.parametrize("tol", [1e-3, 1e-6])
+def test_parts_of_a_local_problem_lead_to_the_same_solution(few_rows_are_divided, tol):
+    (X, y, box), kernel, asked = _local_problem(), KernelSpec("rbf", 2000.0), []
+    whole = _solve(X, y, box, kernel, tol=tol, threads=1)
+    ones, twos = (_solve(X, y, box, kernel, tol=tol, threads=t, divide=_quarters(X, asked)) for t in (1, 2))
+    assert len(asked) == 2 and ones.converged
+    K = kernel_matrix(kernel, X, X)
+    assert _violation(K, y, ones.beta, box) <= tol * 1.01 and abs(ones.beta.sum()) < 1e-9
+    assert ones.objective == pytest.approx(whole.objective, rel=1e-6)
+    assert np.array_equal(ones.beta, twos.beta) and ones.n_iter == twos.n_iter  # whatever the number of threads
+
+
+def test_only_a_local_problem_is_divided(few_rows_are_divided):
+    (X, y, box), asked = _local_problem(), []
+    for gamma, size in ((0.5, 1.0), (2000.0, 0.01)):  # few support vectors; all of them at bounds
+        _solve(X, y, size * box, KernelSpec("rbf", gamma), tol=1e-3, divide=_quarters(X, asked))
+    _solve(X, y, box, KernelSpec("rbf", 2000.0), tol=1e-3, divide=_quarters(X, asked), start=np.zeros(len(y)))
+    assert not asked
+    _solve(X, y, box, KernelSpec("rbf", 2000.0), tol=1e-3, divide=lambda: [np.arange(len(y))])  # cannot be divided
+
+
+def test_a_part_may_have_one_class(few_rows_are_divided):
+    X, y, box = _local_problem()
+    X[y > 0] += [[3.0, 0.0]]
+    left = X[:, 0] < 1.5
+    divided = [np.flatnonzero(left), np.flatnonzero(~left)]
+    kernel = KernelSpec("rbf", 2000.0)
+    result = _solve(X, y, box, kernel, tol=1e-3, divide=lambda: divided)
+    assert (y[left] < 0).all() and (y[~left] > 0).all() and result.converged
+    assert _violation(kernel_matrix(kernel, X, X), y, result.beta, box) <= 1.01e-3
+
+
+def test_parts_are_heard_of_and_end_in_time(few_rows_are_divided):
+    (X, y, box), kernel, heard = _local_problem(), KernelSpec("rbf", 2000.0), []
+    with watched(callback=heard.append):
+        _solve(X, y, box, kernel, tol=1e-3, threads=1, divide=_quarters(X, []))
+    assert [facts["rounds"] for facts in heard[:5]] == [1] * 5 and heard[4]["rows"] == len(y)
+    assert sorted(facts["steps"] for facts in heard[1:]) == [facts["steps"] for facts in heard[1:]]
+    with watched(callback=lambda facts: len(heard) < facts["steps"] and facts["rows"] < len(y) / 2) as watch:
+        ended = _solve(X, y, box, kernel, tol=1e-3, threads=1, divide=_quarters(X, []))
+    assert watch.stopped and not ended.converged and abs(ended.beta.sum()) < 1e-9
+    assert np.isfinite([ended.gap, ended.objective, ended.intercept]).all()

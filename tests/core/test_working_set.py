@@ -16,11 +16,15 @@ KERNEL = KernelSpec("rbf", 0.3)
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.lists(st.tuples(st.integers(1, 120), st.floats(0.0, 1.0)), min_size=1, max_size=6), st.integers(0, 99))
-def test_the_block_is_that_of_its_members(moves, seed):
+@given(
+    st.lists(st.tuples(st.integers(1, 120), st.floats(0.0, 1.0)), min_size=1, max_size=6),
+    st.integers(0, 99),
+    st.booleans(),
+)
+def test_the_block_is_that_of_its_members(moves, seed, single):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(ROWS, 3))
-    rows = kernel_rows(KERNEL, X, np.float32)
+    rows = kernel_rows(KERNEL, X, np.float32 if single else np.float64)
     exact = np.exp(-0.3 * ((X[:, None] - X[None]) ** 2).sum(-1))
     work = WorkingSet(rows, 1.0)
     for count, share in moves:

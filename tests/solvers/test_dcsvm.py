@@ -5,10 +5,13 @@ import pytest
 from scipy import sparse
 
 from svmreduce import DCSVM, DCSVR, SMO, DecompositionSVR, load_model
+from svmreduce.core import parts
+from svmreduce.core.row_parts import RowPart, SharedRows
 from svmreduce.errors import InputError
+from svmreduce.kernels import KernelSpec
 from svmreduce.model import ClusterModel, KernelModel
 from svmreduce.model.cluster_model import nearest_centres
-from svmreduce.solvers._clusters import LARGEST, cluster_centres
+from svmreduce.solvers._clusters import LARGEST, PARTS, cluster_centres, near_rows
 from svmreduce.testing import cloud
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
@@ -200,3 +203,34 @@ def test_a_damaged_file_is_told_by_its_line(tmp_path, old, new, message):
     with pytest.raises(InputError) as caught:
         load_model(tmp_path / "m")
     assert str(caught.value).startswith(f"{tmp_path}/{message}")
+
+
+@FORMS
+def test_near_rows_are_in_one_part(form):
+    X, _, island = islands(4000)
+    divided = near_rows(form(X), seed=0, threads=2)
+    assert np.array_equal(np.sort(np.concatenate(divided)), np.arange(4000)) and 4 <= len(divided) <= PARTS
+    assert all(len(np.unique(island[part])) == 1 for part in divided)
+    again = near_rows(form(X), seed=0, threads=1)
+    assert all(np.array_equal(one, other) for one, other in zip(divided, again, strict=True))
+    some = np.arange(0, 4000, 3)
+    of_part = near_rows(RowPart(SharedRows(KernelSpec("rbf", 1.0), form(X)), some), seed=0, threads=1)
+    assert all(len(np.unique(island[some[part]])) == 1 for part in of_part)
+    assert len(near_rows(form(1e200 * X), seed=0, threads=1)) == 1
+
+
+@FORMS
+def test_smo_begins_with_parts_where_the_kernel_is_local(form, monkeypatch):
+    monkeypatch.setattr(parts, "LEAST_ROWS", 2500)
+    rng = np.random.default_rng(2)
+    X, asked, solution = rng.uniform(-1, 1, (6000, 2)), [], parts.joint_solution
+    monkeypatch.setattr(parts, "joint_solution", lambda *given: asked.append(given) or solution(*given))
+    for classes in (2, 3):  # of three, two pairs at a time, each a part of shared rows
+        y = rng.integers(0, classes, 6000)
+        model = SMO(C=30, gamma=3000).fit(form(X), y)
+        assert model.converged_ and len(asked) == (1 if classes == 2 else 4)
+    with monkeypatch.context() as undivided:
+        undivided.setattr(parts, "LEAST_ROWS", 10**9)
+        whole = SMO(C=30, gamma=3000).fit(form(X), y)
+    assert model.objective_ == pytest.approx(whole.objective_, rel=1e-6)
+    assert (model.predict(form(X)) == whole.predict(form(X))).mean() > 0.999
