@@ -16,6 +16,7 @@ from svmreduce.core.watch import silent, time_is_up
 
 LEAST_ROWS = 16_384  # with fewer, parts are of no use
 SUPPORT, FREE = 0.6, 0.9  # what shows a local kernel: the share of support vectors, and of these the share of free ones
+AT_ONCE = 4  # that share the cache; the same for any number of threads, and so is the solution
 TOL = 10  # times the tolerance is good enough for parts
 
 
@@ -41,5 +42,5 @@ def joint_solution(parts, rows, solve_part, threads, facts) -> tuple[np.ndarray,
             sums[:] += part.size, *counts
             time_is_up(**facts, rows=int(sums[0]), steps=int(sums[1]))
 
-    in_threads(solve, len(parts), threads)
+    in_threads(solve, len(parts), min(threads, AT_ONCE))
     return joint, int(sums[1]), int(sums[2])

@@ -98,8 +98,11 @@ def solve(
     factor : float
         What the caller multiplied targets and bounds with; gaps are reported to callbacks without it.
     divide : callable, optional
-        Returns the rows in parts, each of which has rows that are near each other; asked if the kernel is local.
+        Returns the rows in parts, each of which has rows that are near each other; asked if the kernel is local, and
+        there is no ``max_iter``.
     """
+    if max_iter >= 0:  # for all steps together, which parts do not know
+        divide = None
     max_iter = step_limit(max_iter, X.shape[0])
     with single_threaded_blas:
         search = _Search(X, target, lower, upper, kernel, tol, cache_mb, max_iter, seed, resolve_threads(threads),
@@ -122,7 +125,8 @@ class _Search(DualPoint):
         self.tol, self.cache_mb, self.max_iter = tol, cache_mb, max_iter
         self.rng, self.seed = np.random.default_rng(seed), seed
         self.first, self.start, self.factor = first, start, factor
-        self.divide = divide if start is None and self.n >= parts.LEAST_ROWS else None
+        self.is_radial = not kernel.is_mixture and kernel.code in RADIAL
+        self.divide = divide if start is None and self.is_radial and self.n >= parts.LEAST_ROWS else None
         self._measure_in(unit)
         self.far_beta, self.far_v, self.all_known = self.beta.copy(), self.v.copy(), True
         # Free rows of the working set fix the intercept. While it has none, any value in a bracket will do
@@ -240,9 +244,9 @@ class _Search(DualPoint):
             target, lower, upper = self.target[rows], self.lower[rows], self.upper[rows]
             if not (upper.any() and lower.any()):  # of one class
                 return 0.0, 0, 0
-            part = _Search(self.X[rows], target, lower, upper, self.kernel, parts.TOL * self.tol, self.cache_mb,
-                           self.max_iter, self.seed, self.threads, None, None, self.kink, self.unit, self.factor,
-                           None)  # fmt: skip
+            part = _Search(self.X[rows], target, lower, upper, self.kernel, parts.TOL * self.tol,
+                           self.cache_mb / parts.AT_ONCE, self.max_iter, self.seed, self.threads, None, None,
+                           self.kink, self.unit, self.factor, None)  # fmt: skip
             part.run(certify=False)
             part.round_to_bounds()
             return part.beta, part.n_iter, part.kernel_evals
@@ -315,7 +319,7 @@ class _Search(DualPoint):
 
     def _reach(self, moved, change) -> float:
         """The length of Σ change·φ(x): no v has moved by more, for kernels with k(x, x) = 1."""
-        if self.kernel.is_mixture or self.kernel.code not in RADIAL:
+        if not self.is_radial:
             return np.inf
         error = self.rows.rounding() * np.abs(change).sum() ** 2
         return np.sqrt(max(0.0, change @ (self.far_v[moved] - self.v[moved])) + error)

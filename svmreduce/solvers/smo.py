@@ -11,7 +11,6 @@ from svmreduce.checks import one_of
 from svmreduce.core.row_parts import SharedRows
 from svmreduce.core.svm_problems import c_svc
 from svmreduce.core.threads import resolve_threads
-from svmreduce.core.tiles import RADIAL
 from svmreduce.parameters import Parameters
 from svmreduce.solvers._clusters import near_rows
 from svmreduce.solvers._engine import Engine
@@ -53,9 +52,5 @@ class SMO(
 
     def _fit_binary(self, X, y, weights, kernel, start=None):
         options = self._engine_options(X)
-        divide = (
-            partial(near_rows, X, self._seed, self.threads_)
-            if not kernel.is_mixture and kernel.code in RADIAL
-            else None
-        )
+        divide = partial(near_rows, X, self._seed, self.threads_)
         return c_svc(X, y, self.C * weights, kernel, start=start, divide=divide, **options)
