@@ -98,8 +98,8 @@ def solve(
     factor : float
         What the caller multiplied targets and bounds with; gaps are reported to callbacks without it.
     divide : callable, optional
-        Returns the rows in parts, each of which has rows that are near each other; asked if the kernel is local, and
-        there is no ``max_iter``.
+        Returns the rows of X in parts, each of which has rows that are near each other; asked if the kernel is local,
+        and there is no ``max_iter``.
     """
     if max_iter >= 0:  # for all steps together, which parts do not know
         divide = None
@@ -235,7 +235,7 @@ class _Search(DualPoint):
         """Parts of near rows, if they are worth it."""
         members = self.work.members
         local = self.divide and parts.is_local(self.beta[members], self.lower[members], self.upper[members])
-        return self.divide() if local else ()
+        return self.divide(self.X) if local else ()
 
     def _rows_of_parts(self, divided, gap):
         """Begin anew with what parts of the rows know. Σβ = 0 in each of them."""

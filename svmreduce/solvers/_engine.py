@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -10,6 +11,7 @@ from svmreduce.checks import POSITIVE, SWITCH, Rule
 from svmreduce.core.threads import resolve_threads
 from svmreduce.kernels import KERNELS, PRECOMPUTED
 from svmreduce.parameters import Parameters
+from svmreduce.solvers._clusters import near_rows
 from svmreduce.solvers.base import seed_of
 
 
@@ -64,6 +66,7 @@ class Engine(Parameters):
             "max_iter": self.max_iter,
             "seed": self._seed,
             "threads": self.threads_,
+            "divide": partial(near_rows, seed=self._seed, threads=self.threads_),
         }
 
     def _validate(self, X, y, sample_weight):

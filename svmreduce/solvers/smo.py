@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +11,6 @@ from svmreduce.core.row_parts import SharedRows
 from svmreduce.core.svm_problems import c_svc
 from svmreduce.core.threads import resolve_threads
 from svmreduce.parameters import Parameters
-from svmreduce.solvers._clusters import near_rows
 from svmreduce.solvers._engine import Engine
 from svmreduce.solvers._multiclass import one_versus_one
 from svmreduce.solvers.base import SVMClassifier
@@ -51,6 +49,4 @@ class SMO(
         )  # fmt: skip
 
     def _fit_binary(self, X, y, weights, kernel, start=None):
-        options = self._engine_options(X)
-        divide = partial(near_rows, X, self._seed, self.threads_)
-        return c_svc(X, y, self.C * weights, kernel, start=start, divide=divide, **options)
+        return c_svc(X, y, self.C * weights, kernel, start=start, **self._engine_options(X))

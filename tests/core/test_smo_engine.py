@@ -429,8 +429,8 @@ def _local_problem(n=2600):
     return X, y, rng.uniform(20.0, 40.0, n)
 
 
-def _quarters(X, asked):
-    def divide():
+def _quarters(asked):
+    def divide(X):
         asked.append(True)
         return [np.flatnonzero((X[:, 0] > 0) + 2 * (X[:, 1] > 0) == number) for number in range(4)]
 
@@ -446,7 +446,7 @@ def few_rows_are_divided(monkeypatch):
 def test_parts_of_a_local_problem_lead_to_the_same_solution(few_rows_are_divided, tol):
     (X, y, box), kernel, asked = _local_problem(), KernelSpec("rbf", 2000.0), []
     whole = _solve(X, y, box, kernel, tol=tol, threads=1)
-    ones, twos = (_solve(X, y, box, kernel, tol=tol, threads=t, divide=_quarters(X, asked)) for t in (1, 2))
+    ones, twos = (_solve(X, y, box, kernel, tol=tol, threads=t, divide=_quarters(asked)) for t in (1, 2))
     assert len(asked) == 2 and ones.converged
     K = kernel_matrix(kernel, X, X)
     assert _violation(K, y, ones.beta, box) <= tol * 1.01 and abs(ones.beta.sum()) < 1e-9
@@ -457,10 +457,10 @@ def test_parts_of_a_local_problem_lead_to_the_same_solution(few_rows_are_divided
 def test_only_a_local_problem_is_divided(few_rows_are_divided):
     (X, y, box), asked = _local_problem(), []
     for gamma, size in ((0.5, 1.0), (2000.0, 0.01)):  # few support vectors; all of them at bounds
-        _solve(X, y, size * box, KernelSpec("rbf", gamma), tol=1e-3, divide=_quarters(X, asked))
-    _solve(X, y, box, KernelSpec("rbf", 2000.0), tol=1e-3, divide=_quarters(X, asked), start=np.zeros(len(y)))
+        _solve(X, y, size * box, KernelSpec("rbf", gamma), tol=1e-3, divide=_quarters(asked))
+    _solve(X, y, box, KernelSpec("rbf", 2000.0), tol=1e-3, divide=_quarters(asked), start=np.zeros(len(y)))
     assert not asked
-    _solve(X, y, box, KernelSpec("rbf", 2000.0), tol=1e-3, divide=lambda: [np.arange(len(y))])  # cannot be divided
+    _solve(X, y, box, KernelSpec("rbf", 2000.0), tol=1e-3, divide=lambda X: [np.arange(len(y))])  # cannot be divided
 
 
 def test_a_part_may_have_one_class(few_rows_are_divided):
@@ -469,7 +469,7 @@ def test_a_part_may_have_one_class(few_rows_are_divided):
     left = X[:, 0] < 1.5
     divided = [np.flatnonzero(left), np.flatnonzero(~left)]
     kernel = KernelSpec("rbf", 2000.0)
-    result = _solve(X, y, box, kernel, tol=1e-3, divide=lambda: divided)
+    result = _solve(X, y, box, kernel, tol=1e-3, divide=lambda X: divided)
     assert (y[left] < 0).all() and (y[~left] > 0).all() and result.converged
     assert _violation(kernel_matrix(kernel, X, X), y, result.beta, box) <= 1.01e-3
 
@@ -477,10 +477,10 @@ def test_a_part_may_have_one_class(few_rows_are_divided):
 def test_parts_are_heard_of_and_end_in_time(few_rows_are_divided):
     (X, y, box), kernel, heard = _local_problem(), KernelSpec("rbf", 2000.0), []
     with watched(callback=heard.append):
-        _solve(X, y, box, kernel, tol=1e-3, threads=1, divide=_quarters(X, []))
+        _solve(X, y, box, kernel, tol=1e-3, threads=1, divide=_quarters([]))
     assert [facts["rounds"] for facts in heard[:5]] == [1] * 5 and heard[4]["rows"] == len(y)
     assert sorted(facts["steps"] for facts in heard[1:]) == [facts["steps"] for facts in heard[1:]]
     with watched(callback=lambda facts: len(heard) < facts["steps"] and facts["rows"] < len(y) / 2) as watch:
-        ended = _solve(X, y, box, kernel, tol=1e-3, threads=1, divide=_quarters(X, []))
+        ended = _solve(X, y, box, kernel, tol=1e-3, threads=1, divide=_quarters([]))
     assert watch.stopped and not ended.converged and abs(ended.beta.sum()) < 1e-9
     assert np.isfinite([ended.gap, ended.objective, ended.intercept]).all()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from svmreduce import DCSVM, DCSVR, SMO, DecompositionSVR, load_model
+from svmreduce import DCSVM, DCSVR, SMO, SVR, DecompositionSVR, load_model
 from svmreduce.core import parts
 from svmreduce.core.row_parts import RowPart, SharedRows
 from svmreduce.errors import InputError
@@ -234,3 +234,15 @@ def test_smo_begins_with_parts_where_the_kernel_is_local(form, monkeypatch):
         whole = SMO(C=30, gamma=3000).fit(form(X), y)
     assert model.objective_ == pytest.approx(whole.objective_, rel=1e-6)
     assert (model.predict(form(X)) == whole.predict(form(X))).mean() > 0.999
+
+
+def test_svr_begins_with_parts_too(monkeypatch):
+    rng, asked, solution = np.random.default_rng(3), [], parts.joint_solution
+    X, y = rng.uniform(-1, 1, (4000, 2)), rng.normal(size=4000)
+    whole = SVR(C=30, gamma=3000, epsilon=0.01).fit(X, y)
+    monkeypatch.setattr(parts, "LEAST_ROWS", 2500)
+    monkeypatch.setattr(parts, "joint_solution", lambda *given: asked.append(given) or solution(*given))
+    model = SVR(C=30, gamma=3000, epsilon=0.01).fit(X, y)
+    assert asked and model.converged_ and model.objective_ == pytest.approx(whole.objective_, rel=1e-6)
+    SVR(C=30, gamma=3000, epsilon=0.01, max_iter=10**7).fit(X, y)
+    assert len(asked) == 1  # a limit is for all steps
