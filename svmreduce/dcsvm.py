@@ -115,10 +115,9 @@ class DCSVM(
     ----------
     exact : bool
         Go on from the joint solution of the clusters to the SVM of all rows, with ``gap_`` as its certificate. The
-        model is that of ``smo``. It seldom pays: 0.75 and 0.9 of the processor time of ``smo`` on 20,000 and 40,000
-        rows of covertype (gamma = 32, where half of the rows are support vectors), but 1.5 to 2.4 times as much on
-        ijcnn1, twonorm and checkerboard. A second level, the SVM of the clusters' support vectors before that of all
-        rows, made it slower.
+        model is that of ``smo``, which begins in this way by itself where the kernel is local, with larger and rougher
+        parts; so this is for comparison. On ijcnn1, twonorm and checkerboard it takes 1.5 to 2.4 times as long as
+        ``smo``. A second level, the SVM of the clusters' support vectors before that of all rows, made it slower.
 
     References
     ----------
