@@ -130,14 +130,14 @@ class _Search:
         """
         stride = SHORT_STRIDE if guess else STRIDE
         low = high = begun = self._try(guess or first)
-        while low.excess < 0 and low.at > 0 and not self._is_over():
-            high, low = low, self._try(low.at / stride if low.at / stride > least else 0.0)
         idle = 0
         while high.excess > 0 and not self._is_over() and idle < 2 and high.at < most:
             low, high = high, self._try(high.at * stride, is_rough=True)
             idle = idle + 1 if high.excess > (1 - IDLE) * low.excess else 0
             if high.excess <= 0:
                 low, high = low if low is begun else self._try(low.at), self._try(high.at)
+        while low.excess < 0 and low.at > 0 and not self._is_over():  # also where a rough try was wrong about it
+            high, low = low, self._try(low.at / stride if low.at / stride > least else 0.0)
         if low.excess < 0 or high.excess > 0:
             return self.tries[-1].beta, None
         return self._between(low, high)

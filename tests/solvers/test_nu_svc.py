@@ -106,3 +106,16 @@ def test_the_limit_of_steps_is_that_of_all_solves(nu):
     with pytest.warns(ConvergenceWarning):
         fitted = NuSVC(nu=nu, kernel="linear", max_iter=1000).fit(X, np.where(X[:, 0] > random.normal(size=400), 1, -1))
     assert 0 < fitted.n_iter_ <= 1000 and np.isfinite(fitted.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("nu", [0.4716, 0.369, 0.24802])
+def test_a_rough_solve_may_be_wrong_about_the_side(nu):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(200, 3))
+    y = np.where(
+        X[:, 0] + random.normal(size=200) > 0, 1, -1
+    )  # C = 10, 80, 637: a rough Σα is above, the right one below
+    fitted = NuSVC(nu=nu, gamma=0.5).fit(X, y)
+    theirs = svm.NuSVC(nu=nu, gamma=0.5, tol=1e-9).fit(X, y)
+    assert fitted.converged_
+    np.testing.assert_allclose(fitted.decision_function(X), theirs.decision_function(X), atol=5e-3, rtol=5e-3)
