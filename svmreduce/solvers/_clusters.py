@@ -80,10 +80,10 @@ def near_rows(X, seed: int, threads: int) -> list[np.ndarray]:
             return [np.arange(X.shape[0])]
     rng = np.random.default_rng(seed)
     some = X[np.sort(rng.choice(X.shape[0], PARTS * PART_SAMPLE, replace=False))]
-    some = some.toarray() if sparse.issparse(some) else np.asarray(some, np.float64)
-    centres = some[rng.choice(len(some), PARTS, replace=False)]
+    centres = some[rng.choice(some.shape[0], PARTS, replace=False)]
+    centres = centres.toarray() if sparse.issparse(some) else centres
     for _ in range(PART_ROUNDS):
         nearest = nearest_centres(some, centres, 1)
-        centres = np.array([some[nearest == number].mean(axis=0) for number in np.unique(nearest)])
+        centres = np.vstack([np.asarray(some[nearest == number].mean(axis=0)) for number in np.unique(nearest)])
     cluster = nearest_centres(X, centres, threads)
     return [np.flatnonzero(cluster == number) for number in np.unique(cluster)]

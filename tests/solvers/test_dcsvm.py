@@ -1,5 +1,7 @@
 """Divide and conquer: what a cluster's SVM is, the exact stage, the division itself, and the model's file."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -217,6 +219,16 @@ def test_near_rows_are_in_one_part(form):
     of_part = near_rows(RowPart(SharedRows(KernelSpec("rbf", 1.0), form(X)), some), seed=0, threads=1)
     assert all(len(np.unique(island[some[part]])) == 1 for part in of_part)
     assert len(near_rows(form(1e200 * X), seed=0, threads=1)) == 1
+
+
+def test_near_rows_of_very_many_columns_stay_sparse():
+    random, n, d = np.random.default_rng(0), 2000, 200_000
+    X = sparse.csr_matrix((np.ones(5 * n), random.integers(0, d, 5 * n), np.arange(0, 5 * n + 1, 5)), (n, d))
+    tracemalloc.start()
+    divided = near_rows(X, seed=0, threads=1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert sum(map(len, divided)) == n and peak < 100 * 8 * d  # some dense rows, not a thousand
 
 
 @FORMS
