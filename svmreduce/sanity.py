@@ -59,9 +59,9 @@ def blind_kernel(kernel, X, vectors: int | None) -> str | None:
     """Whether an rbf kernel takes all rows for the same, or each row for unlike any other."""
     if not isinstance(kernel, KernelSpec) or kernel.name != "rbf" or X.shape[0] < 50:
         return None
-    X = kernel.mapped(X)
+    X, rows = kernel.mapped(X), X.shape[0]
     random = np.random.default_rng(0)
-    if X.shape[0] > _ROWS:
+    if rows > _ROWS:
         X = X[np.sort(random.choice(X.shape[0], _ROWS, replace=False))]
     probes = X[np.sort(random.choice(X.shape[0], min(_PROBES, X.shape[0]), replace=False))]
     distances = _squared_distances(probes, X)
@@ -72,9 +72,9 @@ def blind_kernel(kernel, X, vectors: int | None) -> str | None:
         )
     nearest = np.where(distances > 0, distances, np.inf).min(axis=1)
     is_alone = np.median(np.exp(-kernel.gamma * nearest)) < _ALONE
-    if is_alone and vectors is not None and vectors >= _ALL_ROWS * X.shape[0]:
+    if is_alone and vectors is not None and vectors >= _ALL_ROWS * rows:
         return (
-            f"with gamma {kernel.gamma:.3g} no row is near another one, and {vectors} of {X.shape[0]} rows are support "
+            f"with gamma {kernel.gamma:.3g} no row is near another one, and {vectors} of {rows} rows are support "
             "vectors: the model remembers rows and learns nothing; use a smaller -g, or --scale"
         )
     return None

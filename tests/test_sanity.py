@@ -30,6 +30,12 @@ def test_kernels_that_see_nothing(form):
     assert blind_kernel(None, form(X), None) is None
 
 
+def test_vectors_are_counted_against_all_rows_where_distances_are_those_of_a_sample():
+    many = np.random.default_rng(0).normal(size=(25_000, 3))
+    assert "25000 of 25000 rows" in blind_kernel(KernelSpec("rbf", 1e9), many, 25_000)
+    assert blind_kernel(KernelSpec("rbf", 1e9), many, 20_000) is None  # a fifth of the rows is not needed
+
+
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_matrix])
 def test_copies_of_training_rows_are_noticed(layout):
     rows = np.random.default_rng(0).standard_normal((100, 5)) * (np.arange(5) > 1)

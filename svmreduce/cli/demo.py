@@ -86,7 +86,10 @@ def _print(run, found, folder: Path, file: str) -> None:
     rows = [row for row in run.summary if row["method"] not in run.controls]
     click.echo(terminal([Table("each method against LIBSVM", columns, rows)], width))
     click.echo(_METRICS)
-    click.echo("The table is about all grid points. What follows is about the best point of each method.\n")
+    click.echo(
+        "The table is about all grid points. What follows is about the best point of each method; "
+        "only reductions and random samples of their size are compared over all points.\n"
+    )
     for verdict in found:
         click.echo(fill(f"{verdict.dataset}: {' '.join(verdict.sentences())}", width, subsequent_indent="  "))
     click.echo(f"\nThe page with all figures: {file}\n\nWhat next?")

@@ -26,10 +26,16 @@ def cross_validated(method, data, rows_of, sample_weight, folds: int, as_json: b
         found = predictions(method, data.X, data.y, sample_weight, parts, [method.C])
         return found and [labels for (labels,) in found]
 
+    cut_short = 0
+
+    def each(fitted):
+        nonlocal cut_short
+        cut_short += not getattr(fitted, "converged_", True)
+
     start = perf_counter()
     predicted, out_of_time = patiently(
         lambda: cross_validate(
-            method, data.X, data.y, sample_weight, folds=folds, seed=seed, rows_of=rows_of, at_once=at_once
+            method, data.X, data.y, sample_weight, folds=folds, seed=seed, rows_of=rows_of, at_once=at_once, each=each
         ),
         f"{folds} folds",
         **limits,
@@ -48,6 +54,9 @@ def cross_validated(method, data, rows_of, sample_weight, folds: int, as_json: b
         ]
     if out_of_time:
         click.echo("Warning: stopped by --max-seconds; some folds are not solved to the tolerance", err=True)
+    elif cut_short:
+        of = f"{cut_short} of {folds} folds"
+        click.echo(f"Warning: {of} stopped before reaching the tolerance: the score is of such models", err=True)
     if as_json:
         print_json(record)
     elif not limits["quiet"]:

@@ -20,8 +20,8 @@ import click
 from svmreduce.cli.main import EXIT_INTERRUPT
 from svmreduce.core.watch import watched
 
-_FIRST = 2.0  # seconds before anything is shown
-_EVERY = {True: 0.5, False: 10.0}  # seconds between two reports, on a terminal and elsewhere
+FIRST = 2.0  # seconds before anything is shown
+EVERY = {True: 0.5, False: 10.0}  # seconds between two reports, on a terminal and elsewhere
 _Answer = TypeVar("_Answer")
 
 
@@ -31,7 +31,7 @@ class Progress:
     def __init__(self, title: str, quiet: bool):
         self.title, self.quiet = title, quiet
         self.facts: dict = {}
-        self.begun, self.next = perf_counter(), _FIRST
+        self.begun, self.next = perf_counter(), FIRST
         self.on_terminal = sys.stderr.isatty()
         self._width = 0
 
@@ -42,7 +42,7 @@ class Progress:
         elapsed = perf_counter() - self.begun
         if self.quiet or elapsed < self.next:
             return
-        self.next = elapsed + _EVERY[self.on_terminal]
+        self.next = elapsed + EVERY[self.on_terminal]
         text = ", ".join([f"{self.title}: {elapsed:.0f} s", *_in_words(self.facts)])
         if self.on_terminal:
             click.echo("\r" + text.ljust(self._width), nl=False, err=True)

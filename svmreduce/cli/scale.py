@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from svmreduce.cli.common import check_writable, quiet_option
+from svmreduce.cli.common import check_writable
 from svmreduce.errors import InputError
 
 _EPILOG = """\b
@@ -25,7 +25,7 @@ Examples:
 @click.option("-y", "--labels", type=float, nargs=2, metavar="LOWER UPPER", help="Scale the labels, too.")
 @click.option("-s", "--save", metavar="RANGES", help="Write the ranges of DATA to this file.")
 @click.option("-r", "--restore", metavar="RANGES", help="Scale by the ranges of this file, not by those of DATA.")
-@quiet_option
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but warnings and errors, and the rows without OUT.")
 def scale(data, out, lower, upper, labels, save, restore, quiet):
     """Scale the columns of DATA, a LIBSVM file, to [-1, 1]; OUT is standard output if not given.
 

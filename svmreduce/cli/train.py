@@ -374,7 +374,15 @@ def _report(record, label, model, as_json, quiet):
                 ("model", model),
             ]
         )
-    if not record["converged"]:
+    has_no_margin = record["solver"] == "nu_svc" and record["gap"] == float("inf") and "stopped_by" not in record
+    if not record["converged"] and has_no_margin:
+        nu = f"nu {_number(record['parameters']['nu'])}"
+        click.echo(
+            f"Warning: no margin was found at {nu}: the classes overlap (give a larger -n, or use smo), or max_iter is "
+            f"too small; the model is not that of {nu}",
+            err=True,
+        )
+    elif not record["converged"]:
         why = {"max_seconds": " by --max-seconds", "Ctrl-C": " by Ctrl-C"}.get(record.get("stopped_by"), "")
         click.echo(
             f"Warning: stopped{why} before reaching the tolerance; the model is usable but not optimal", err=True

@@ -6,7 +6,7 @@ import signal
 import sys
 import warnings
 from contextlib import contextmanager
-from threading import Event, current_thread, main_thread
+from threading import Event, Lock, Thread, current_thread, main_thread
 from time import perf_counter
 
 import click
@@ -24,6 +24,7 @@ from svmreduce.cli.common import (
     threads_option,
     timed_rows,
 )
+from svmreduce.cli.patience import EVERY, FIRST
 from svmreduce.cli.table_options import data_warnings, take_choices, training_options, warn
 from svmreduce.errors import InputError
 from svmreduce.printable import count_of
@@ -98,10 +99,10 @@ def tune(train, model, n_features, as_json, quiet, state, seed, folds, **options
     if known and not quiet:
         click.echo(f"resuming: {state_file} has {count_of(known, 'path')} along C; this grid's are used", err=True)
     warn(_learned_from_all(choices, preparation), warned)
-    with _interruptible() as interrupted, warnings.catch_warnings():
+    with _interruptible() as interrupted, _progress(quiet, interrupted) as report, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # not converging is in the record
         try:
-            search.fit(data.X, data.y, journal=journal, report=None if quiet else _progress(), stop=interrupted.is_set)
+            search.fit(data.X, data.y, journal=journal, report=report, stop=interrupted.is_set)
         except InputError:
             if journal and journal.known > known:  # before the first cell was finished, but not before the first path
                 click.echo(f"Warning: the same command goes on from {state_file}", err=True)
@@ -240,23 +241,51 @@ def _journal(path: str, search, data, folds: int, seed: int):
     return Journal(path, identity)
 
 
-def _progress():
-    """On a terminal one line that is written over; elsewhere a plain line now and then."""
-    terminal, start, last = sys.stderr.isatty(), perf_counter(), [perf_counter()]
+@contextmanager
+def _progress(quiet: bool, interrupted: Event):
+    """On a terminal one line that is written over; elsewhere a plain line every ten seconds, after two the first.
+
+    A path along C of many rows takes minutes, so lines do not wait for the end of one.
+    """
+    if quiet:
+        yield None
+        return
+    terminal, start, is_done, lock = sys.stderr.isatty(), perf_counter(), Event(), Lock()
+    text, found, ended, due = "searching", "", False, FIRST
+
+    def show():
+        nonlocal due
+        due = perf_counter() - start + EVERY[terminal]
+        line = f"{text}, {perf_counter() - start:.0f} s{found}"
+        click.echo(f"\r\x1b[2K{line}" if terminal else line, nl=ended or not terminal, err=True)
 
     def report(done, paths, best, stage=""):
-        now = perf_counter()
-        if not terminal and done < paths and now - last[0] < 10:
-            return
-        last[0] = now
+        nonlocal text, found, ended
         found = ", best so far " + ", ".join(f"{name} {value:.4g}" for name, value in best.items()) if best else ""
-        text = f"{stage}{done} of {count_of(paths, 'path')} along C, {now - start:.0f} s{found}"
-        if terminal:
-            click.echo(f"\r\x1b[2K{text}", nl=done == paths, err=True)
-        elif done < paths or last[0] - start > 1:
-            click.echo(text, err=True)
+        with lock:
+            text, ended = f"{stage}{done} of {count_of(paths, 'path')} along C", done == paths
+            if terminal or perf_counter() - start > (1 if ended else due):
+                show()
 
-    return report
+    def tick():
+        told = False
+        while not is_done.wait(0.1):
+            with lock:
+                if interrupted.is_set() and not told:
+                    told = True
+                    click.echo("ending after the fits that are being made; Ctrl-C again ends at once", err=True)
+                if not ended and perf_counter() - start > due:
+                    show()
+
+    ticker = Thread(target=tick, daemon=True)
+    ticker.start()
+    try:
+        yield report
+    finally:
+        is_done.set()
+        ticker.join()
+        if terminal and not ended and due > FIRST:
+            click.echo("", err=True)  # the line stays, and what comes next begins below it
 
 
 def _refit(search, data, preparation, model: str) -> float:

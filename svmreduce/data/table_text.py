@@ -229,7 +229,7 @@ class _TableText:
             if outcome != parse.FINE:
                 found = f"only {seen}" if outcome == parse.TOO_FEW else f"more than {seen}"
                 of = "under a header of" if has_header else "in a table of"
-                text.fail(offset, f"{found} fields {of} {n_columns} columns", _SAME_NUMBER)
+                text.fail(offset, f"{found} field{'s' * (seen != 1)} {of} {n_columns} columns", _SAME_NUMBER)
         return close_gaps([values], rows, [answer[0] for answer in answers])[0]
 
     def _words(self, values: np.ndarray, column: int) -> tuple[np.ndarray, np.ndarray, list[str]]:

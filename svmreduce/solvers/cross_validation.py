@@ -66,11 +66,13 @@ def cross_validate(
     seed: int = 0,
     rows_of: RowsOfFold | None = None,
     at_once: Callable | None = None,
+    each: Callable | None = None,
 ) -> np.ndarray:
     """A prediction for every row by a model that was trained on the other folds.
 
     ``rows_of(train, test)`` gives the rows of a fold, if they are not just those of ``X``. ``at_once(parts)`` gives the
-    predictions of all folds, for a solver that need not be fitted to one after the other, or None.
+    predictions of all folds, for a solver that need not be fitted to one after the other, or None. ``each`` is told of
+    every other estimator once it is fitted.
     """
     y = np.asarray(y)
     if not 2 <= folds <= len(y):
@@ -90,6 +92,8 @@ def cross_validate(
             return predicted
     for test, rows, fitted in held_out(estimator, X, y, sample_weight, folds, seed, rows_of):
         predicted[test] = fitted.predict(rows)
+        if each is not None:
+            each(fitted)
     return predicted
 
 

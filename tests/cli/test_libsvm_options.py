@@ -94,6 +94,13 @@ def test_cross_validation_prints_what_svm_train_prints(files):
     assert "no accuracy" in fails("train", "-v", 5, "-s", 2, folder / "train")
 
 
+def test_folds_that_are_not_solved_are_told(files):
+    folder, _, _ = files
+    said = call("train", "-v", 3, "-g", 0.5, "--set", "max_iter=2", folder / "train")
+    assert said.exit_code == 0 and "3 of 3 folds stopped before reaching the tolerance" in said.stderr
+    assert "Warning" not in call("train", "-v", 3, "-g", 0.5, folder / "train").stderr
+
+
 def test_folds_learn_from_their_training_rows_only(tmp_path):
     """As a pipeline in scikit-learn's cross-validation; one that learns from all rows gives another figure."""
     rng = np.random.default_rng(3)

@@ -45,6 +45,7 @@ def test_demo_runs_its_experiment_and_names_the_next_steps(tmp_path, monkeypatch
     assert result.exit_code == 0, result.stderr
     for word in ("ETS", "OTS", "ECS", "CTS", "RMSE", "RandSVM", "checkerboard: Use", "svmreduce bench"):
         assert word in result.stdout
+    assert "random samples of their size are compared over all points" in result.stdout
     assert "bootstrap cleaning" in (tmp_path / "results/runs/demo/demo.html").read_text()
     facts = json.loads(call("report", "results/runs/demo", "--json").stdout)
     by = {(row["dataset"], row["method"]): row for row in facts["summary"]}

@@ -76,3 +76,7 @@ def test_a_table_is_sent_to_training(tmp_path):
     )
     (tmp_path / "t.txt").write_text("1 1:2\n1 x:3\n")
     assert "train --scale" not in fails("scale", tmp_path / "t.txt")
+
+
+def test_help_promises_no_json():
+    assert "JSON" not in call("scale", "--help").stdout and "JSON" in call("reduce", "--help").stdout

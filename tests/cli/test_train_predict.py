@@ -416,3 +416,12 @@ def test_targets_below_the_smallest_numbers_are_zero():
     for solver in ("svr", "nu_svr"):
         fitted = SOLVERS.get(solver)().fit(X, 1e-310 * (np.arange(20) % 3))
         assert np.abs(fitted.predict(X)).max() < 1e-300
+
+
+@pytest.mark.parametrize(("share", "warns"), [(0.5, True), (0.99, False)])
+def test_a_nu_that_leaves_no_margin_is_told_as_that(tmp_path, share, warns):
+    random = np.random.default_rng(0)
+    write_libsvm(tmp_path / "noise", random.standard_normal((300, 2)), np.tile([-1, 1], 150))
+    done = call("train", "-s", "nu_svc", "-t", "linear", "-n", share, tmp_path / "noise", tmp_path / "model")
+    assert done.exit_code == 0 and ("no margin was found at nu 0.5: the classes overlap" in done.stderr) == warns
+    assert "usable" not in done.stderr

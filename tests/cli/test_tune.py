@@ -5,12 +5,14 @@ import signal
 import subprocess
 import sys
 import time
+from threading import Event
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from sklearn.datasets import make_moons
 
+from svmreduce.cli import tune
 from svmreduce.cli.main import cli
 from svmreduce.model import load_model
 
@@ -185,6 +187,28 @@ def test_advice_is_of_cells_that_are_better_than_others(tmp_path):
     assert "note" not in inner.stderr and "3 cells within one standard error" in inner.stdout
     edge = run(*grid, "1e-5,1e-4,2", rows)
     assert "the best gamma is the largest of the grid" in edge.stderr and "1 cell within" in edge.stdout
+
+
+def test_a_long_path_is_heard_of_and_ctrl_c_is_answered_before_it_ends(monkeypatch, capsys):
+    monkeypatch.setattr(tune, "FIRST", 0.0)
+    monkeypatch.setattr(tune, "EVERY", {True: 0.1, False: 0.1})
+    asked, heard = Event(), ""
+
+    def wait_for(words):
+        nonlocal heard
+        while words not in heard:
+            time.sleep(0.05)
+            heard += capsys.readouterr().err
+
+    with tune._progress(False, asked) as report:
+        wait_for("searching, ")
+        report(1, 4, {"C": 10.0})
+        wait_for("1 of 4 paths along C, ")
+        asked.set()
+        wait_for("Ctrl-C again ends at once")
+    assert "best so far C 10" in heard + capsys.readouterr().err
+    with tune._progress(True, asked) as report:
+        assert report is None
 
 
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])

@@ -197,7 +197,7 @@ ERRORS = {
     "1,2,3\n4, nan ,6\n": "2:4: missing value in column 1",
     "1,2,3\n4,1e999,6\n": "2:3: '1e999' is too large for a double",
     "1,2,3\n4,5\n": "2:4: only 2 fields in a table of 3 columns",
-    "1,2,x\n" + 5 * "4,5,6\n" + "7\n": "7:2: only 1 fields in a table of 3 columns",
+    "1,2,x\n" + 5 * "4,5,6\n" + "7\n": "7:2: only 1 field in a table of 3 columns",
     "1 2 3\n4 5 6 7\n": "2:7: more than 3 fields in a table of 3 columns",
     "1,2,3\n4,5,y\n": "2:5: 'y' is not a number in column 2",
     "?,2,a\n4,5,b\n6,5,b\n": "1:1: missing value in column 0",
