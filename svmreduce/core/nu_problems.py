@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from svmreduce.core.kernel_values import decision_function, kernel_matrix
-from svmreduce.core.smo_engine import step_limit
 from svmreduce.core.svm_problems import SAMPLE, SAMPLE_TOL, c_svc, epsilon_svr
 from svmreduce.types import DualSolution
 
@@ -48,7 +47,7 @@ def nu_svc(X, y, box, nu, kernel, *, tol=1e-3, **options) -> DualSolution:
         margin = (high - low) / 2
         return _Verdict(max(wrong_high, wrong_low) / margin if margin > 0 else np.inf, values, high, low)
 
-    search = _Search(solve, judge, nu * box.sum(), tol, step_limit(options.get("max_iter", -1), X.shape[0]))
+    search = _Search(solve, judge, nu * box.sum(), tol, options.get("max_iter", -1))
     most = box.size / box.sum() / tol  # LIBSVM's tol is of the problem before it is scaled: a margin below it is none
     first = box.size / box.sum() / _apart(X, kernel, options)
     beta, verdict = search.run(_cost_of_sample(X, y, box, nu, kernel, options), first, most=most)
@@ -77,7 +76,7 @@ def nu_svr(X, y, box, nu, kernel, *, tol=1e-3, **options) -> DualSolution:
         low, wrong_low = _level(values, beta < -dust, beta > dust - box)
         return _Verdict(max(wrong_high, wrong_low), values, high, low)
 
-    search = _Search(solve, judge, nu * box.sum(), tol, step_limit(options.get("max_iter", -1), X.shape[0]))
+    search = _Search(solve, judge, nu * box.sum(), tol, options.get("max_iter", -1))
     width = _width_of_sample(X, y, box, nu, kernel, options)
     beta, verdict = search.run(width, 0.1 * float(np.std(y)) or 1.0, least=tol)
     if verdict is None:
@@ -115,7 +114,7 @@ class _Search:
     judge : callable (β with the wanted sum) -> _Verdict
     wanted, tol : float
     max_iter : int
-        Of all solves together.
+        Of all solves together; -1 for the engine's limit for each.
     """
 
     def __init__(self, solve, judge, wanted: float, tol: float, max_iter: int):
@@ -159,7 +158,7 @@ class _Search:
             side = np.sign(tried.excess)
 
     def _try(self, at: float, is_rough=False) -> _Try:
-        left = max(0, self.max_iter - sum(tried.n_iter for tried in self.tries))
+        left = -1 if self.max_iter < 0 else max(0, self.max_iter - sum(tried.n_iter for tried in self.tries))
         found = self.solve(at, self.tries[-1] if self.tries else None, is_rough, max_iter=left)
         self.tries.append(found)
         self.at = at

@@ -12,12 +12,18 @@ from threading import Lock
 import numpy as np
 
 from svmreduce.core.threads import in_threads
+from svmreduce.core.tiles import RBF
 from svmreduce.core.watch import silent, time_is_up
 
 LEAST_ROWS = 16_384  # with fewer, parts are of no use
 SUPPORT, FREE = 0.6, 0.9  # what shows a local kernel: the share of support vectors, and of these the share of free ones
 AT_ONCE = 4  # that share the cache; the same for any number of threads, and so is the solution
 TOL = 10  # times the tolerance is good enough for parts
+
+
+def suit(kernel) -> bool:
+    """Whether rows that are near each other in the input space are so for the kernel, and others soon are not."""
+    return not kernel.is_mixture and kernel.code == RBF and kernel.norm is None
 
 
 def is_local(beta, lower, upper) -> bool:
@@ -27,12 +33,12 @@ def is_local(beta, lower, upper) -> bool:
     return support >= SUPPORT * beta.size and free >= FREE * support
 
 
-def joint_solution(parts, rows, solve_part, threads, facts) -> tuple[np.ndarray, int, int]:
-    """β of all rows, and steps and kernel values in all; ``solve_part(part)`` returns those of a part.
+def joint_solution(parts, count, solve_part, threads, facts) -> tuple[np.ndarray, int, int]:
+    """β of all ``count`` rows, and steps and kernel values in all; ``solve_part(part)`` returns those of a part.
 
     Whoever watches hears when a part is done: how many steps that makes, for how many rows, and the other facts.
     """
-    joint, sums, lock = np.zeros(rows), np.zeros(3, np.int64), Lock()
+    joint, sums, lock = np.zeros(count), np.zeros(3, np.int64), Lock()
 
     def solve(number):
         part = parts[number]

@@ -103,17 +103,13 @@ def solve(
     """
     if max_iter >= 0:  # for all steps together, which parts do not know
         divide = None
-    max_iter = step_limit(max_iter, X.shape[0])
+    else:
+        max_iter = max(10_000_000, 100 * X.shape[0])
     with single_threaded_blas:
         search = _Search(X, target, lower, upper, kernel, tol, cache_mb, max_iter, seed, resolve_threads(threads),
                          first, start, kink, unit, factor, divide)  # fmt: skip
         search.run()
         return search.result()
-
-
-def step_limit(max_iter: int, rows: int) -> int:
-    """The number itself, or where it is negative LIBSVM's limit."""
-    return max_iter if max_iter >= 0 else max(10_000_000, 100 * rows)
 
 
 class _Search(DualPoint):
@@ -125,8 +121,8 @@ class _Search(DualPoint):
         self.tol, self.cache_mb, self.max_iter = tol, cache_mb, max_iter
         self.rng, self.seed = np.random.default_rng(seed), seed
         self.first, self.start, self.factor = first, start, factor
-        self.is_radial = not kernel.is_mixture and kernel.code in RADIAL
-        self.divide = divide if start is None and self.is_radial and self.n >= parts.LEAST_ROWS else None
+        may_divide = start is None and self.n >= parts.LEAST_ROWS and parts.suit(kernel)
+        self.divide = divide if may_divide else None
         self._measure_in(unit)
         self.far_beta, self.far_v, self.all_known = self.beta.copy(), self.v.copy(), True
         # Free rows of the working set fix the intercept. While it has none, any value in a bracket will do
@@ -176,6 +172,8 @@ class _Search(DualPoint):
             divided = self._parts() if self.rounds == 1 else ()
             if len(divided) > 1:
                 new = self._rows_of_parts(divided, float(gap) / self.factor)
+                if time_is_up():
+                    break
                 continue
             if self.n_iter >= self.step_limit < self.max_iter:
                 self._go_on_in_double()
@@ -319,7 +317,7 @@ class _Search(DualPoint):
 
     def _reach(self, moved, change) -> float:
         """The length of Σ change·φ(x): no v has moved by more, for kernels with k(x, x) = 1."""
-        if not self.is_radial:
+        if self.kernel.is_mixture or self.kernel.code not in RADIAL:
             return np.inf
         error = self.rows.rounding() * np.abs(change).sum() ** 2
         return np.sqrt(max(0.0, change @ (self.far_v[moved] - self.v[moved])) + error)

@@ -69,8 +69,8 @@ def _means(X, rows, count: int, rng) -> np.ndarray:
         return means.fit(sample).cluster_centers_ + shift
 
 
-def near_rows(X, seed: int, threads: int) -> list[np.ndarray]:
-    """The rows in at most ``PARTS`` parts of near rows: a few rounds of k-means on a small sample, in milliseconds.
+def neighbourhoods(X, seed: int, threads: int) -> list[np.ndarray]:
+    """The rows in at most ``PARTS`` parts of near rows: some rounds of k-means on a small sample, then a pass over all.
 
     X is a matrix, or a part of a shared one. Rows too long for distances are all in one part.
     """

@@ -11,7 +11,7 @@ from svmreduce.checks import POSITIVE, SWITCH, Rule
 from svmreduce.core.threads import resolve_threads
 from svmreduce.kernels import KERNELS, PRECOMPUTED
 from svmreduce.parameters import Parameters
-from svmreduce.solvers._clusters import near_rows
+from svmreduce.solvers._clusters import neighbourhoods
 from svmreduce.solvers.base import seed_of
 
 
@@ -36,8 +36,8 @@ class Engine(Parameters):
         every model needs is never cut short: kernel values of all rows with those that it begins with, and at the end
         of the vectors with each other, some seconds each for 100,000 rows.
     callback : callable or None
-        Called once per round with a dict: seconds, rounds, steps, rows looked at, and gap among them. The fit ends if
-        it returns True.
+        Called once per round with a dict: seconds, rounds, steps, rows looked at, and gap among them; where a search
+        begins with parts of the rows, also when a part is done, on any of the threads. The fit ends if it returns True.
     """
 
     kernels = (*KERNELS, PRECOMPUTED)
@@ -66,7 +66,7 @@ class Engine(Parameters):
             "max_iter": self.max_iter,
             "seed": self._seed,
             "threads": self.threads_,
-            "divide": partial(near_rows, seed=self._seed, threads=self.threads_),
+            "divide": partial(neighbourhoods, seed=self._seed, threads=self.threads_),
         }
 
     def _validate(self, X, y, sample_weight):

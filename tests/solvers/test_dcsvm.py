@@ -13,7 +13,7 @@ from svmreduce.errors import InputError
 from svmreduce.kernels import KernelSpec
 from svmreduce.model import ClusterModel, KernelModel
 from svmreduce.model.cluster_model import nearest_centres
-from svmreduce.solvers._clusters import LARGEST, PARTS, cluster_centres, near_rows
+from svmreduce.solvers._clusters import LARGEST, PARTS, cluster_centres, neighbourhoods
 from svmreduce.testing import cloud
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
@@ -208,24 +208,24 @@ def test_a_damaged_file_is_told_by_its_line(tmp_path, old, new, message):
 
 
 @FORMS
-def test_near_rows_are_in_one_part(form):
+def test_neighbourhoods_are_in_one_part(form):
     X, _, island = islands(4000)
-    divided = near_rows(form(X), seed=0, threads=2)
+    divided = neighbourhoods(form(X), seed=0, threads=2)
     assert np.array_equal(np.sort(np.concatenate(divided)), np.arange(4000)) and 4 <= len(divided) <= PARTS
     assert all(len(np.unique(island[part])) == 1 for part in divided)
-    again = near_rows(form(X), seed=0, threads=1)
+    again = neighbourhoods(form(X), seed=0, threads=1)
     assert all(np.array_equal(one, other) for one, other in zip(divided, again, strict=True))
     some = np.arange(0, 4000, 3)
-    of_part = near_rows(RowPart(SharedRows(KernelSpec("rbf", 1.0), form(X)), some), seed=0, threads=1)
+    of_part = neighbourhoods(RowPart(SharedRows(KernelSpec("rbf", 1.0), form(X)), some), seed=0, threads=1)
     assert all(len(np.unique(island[some[part]])) == 1 for part in of_part)
-    assert len(near_rows(form(1e200 * X), seed=0, threads=1)) == 1
+    assert len(neighbourhoods(form(1e200 * X), seed=0, threads=1)) == 1
 
 
-def test_near_rows_of_very_many_columns_stay_sparse():
+def test_neighbourhoods_of_very_many_columns_stay_sparse():
     random, n, d = np.random.default_rng(0), 2000, 200_000
     X = sparse.csr_matrix((np.ones(5 * n), random.integers(0, d, 5 * n), np.arange(0, 5 * n + 1, 5)), (n, d))
     tracemalloc.start()
-    divided = near_rows(X, seed=0, threads=1)
+    divided = neighbourhoods(X, seed=0, threads=1)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert sum(map(len, divided)) == n and peak < 100 * 8 * d  # some dense rows, not a thousand
